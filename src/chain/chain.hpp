@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/clock.hpp"
+#include "base/mutex.hpp"
+#include "primitives/block.hpp"
+#include "primitives/chain_params.hpp"
+#include "store/recent_blocks.hpp"
+#include <blockpub/bus.hpp>
+#include <blockpub/logger.hpp>
+#include <blockpub/store.hpp>
+
+namespace blockpub {
+
+struct ChainOptions {
+    const ChainParams* params = nullptr;
+    Store* store = nullptr;
+    Bus* bus = nullptr;
+    RecentBlocks* recent = nullptr;  ///< gets every block that arrives
+    const Clock* clock = nullptr;
+    Logger* logger = nullptr;
+    Uint256 minimum_chainwork;                      ///< below it, initial download (`-minimumchainwork`)
+    std::chrono::seconds max_tip_age{24 * 60 * 60}; ///< older, initial download (`-maxtipage`)
+    std::size_t bulk_commit_bytes = std::size_t{16} << 20;  ///< a bulk commit carries so much
+    std::size_t import_queue_bytes = std::size_t{32} << 20; ///< waiting in front of the chain thread; then the source waits
+    std::uint64_t waiting_limit = std::uint64_t{4} << 30;   ///< stored bytes of blocks whose parent is unknown
+    std::chrono::milliseconds commit_retry_first{100};
+    std::chrono::milliseconds commit_retry_longest{10'000};
+};
+
+/// What became of a block that was handed in.
+struct BlockOutcome {
+    enum class Kind : std::uint8_t {
+        connected,              ///< accepted, and checked by connecting it
+        duplicate,              ///< known and valid
+        duplicate_invalid,      ///< known and invalid
+        duplicate_inconclusive, ///< known, never connected
+        inconclusive,           ///< stored on a branch with less work (or as much)
+        rejected,               ///< against a rule: see reason
+    };
+    Kind kind = Kind::connected;
+    std::string reason;  ///< Core's reject reason when rejected, such as bad-txnmrklroot
+    /// BIP 22 result of submitblock: empty for null.
+    [[nodiscard]] std::string bip22() const;
+};
+
+/// What an import has come to so far; a copy of one moment.
+struct ImportCounters {
+    std::uint64_t accepted = 0;
+    std::uint64_t known = 0;
+    std::uint64_t waiting = 0;      ///< stored just now, parent unknown
+    std::uint64_t turned_away = 0;  ///< parent unknown and no room to wait: offer it again
+    std::uint64_t invalid = 0;
+};
+
+/// The chain as a whole, for readers that want no snapshot; a copy of one moment.
+struct ChainStatus {
+    Tip tip;
+    std::int64_t tip_time = 0;       ///< the header's
+    Tip best_header;                 ///< most work among headers not known to be invalid
+    bool initial_download = true;
+    bool importing = false;
+    EventIndex durable_events = 0;   ///< all records below are committed and synced
+    std::string write_error;         ///< why commits fail just now; empty when they do not
+    bool write_stopped = false;      ///< sticky: see Errc::outcome_unknown
+};
+
+/// The one writer: a thread that checks, stores, connects, disconnects and commits, and then releases the events.
+///
+/// Every entry point hands work to the chain thread, which holds the chain lock while it is at it. No read path comes
+/// here: readers take a Store::snapshot().
+///
+/// Thread safety: every method from any thread.
+/// Ownership: borrows all that ChainOptions points to, which must outlive it.
+/// Blocking: as said for each; a full disk makes callers wait until there is room.
+/// Errors: stopped while shutting down; outcome_unknown once writing has stopped for good.
+class Chain {
+   public:
+    /// Loads the header tree, connects genesis in a fresh store, takes up where a crash left off, starts the thread.
+    [[nodiscard]] static Result<std::unique_ptr<Chain>> start(ChainOptions options);
+    virtual ~Chain() = default;
+
+    /// submitblock: waits until the outcome is durable and its events are released.
+    /// Errors: corrupt (does not decode: "Block decode failed", "Block does not start with a coinbase").
+    [[nodiscard]] virtual Result<BlockOutcome> submit_block(SharedBytes raw) = 0;
+    /// submitheader. Errors: invalid_argument with Core's text.
+    [[nodiscard]] virtual Result<void> submit_header(ByteSpan header) = 0;
+    /// As the RPCs of the same names. Errors: not_found ("Block not found").
+    [[nodiscard]] virtual Result<void> invalidate_block(const BlockHash& hash) = 0;
+    [[nodiscard]] virtual Result<void> reconsider_block(const BlockHash& hash) = 0;
+    [[nodiscard]] virtual Result<void> precious_block(const BlockHash& hash) = 0;
+    /// Runs every rule on a block that extends the tip, except proof of work, without storing it.
+    /// Result: the reject reason, empty when valid.
+    [[nodiscard]] virtual Result<std::string> test_block(SharedBytes raw) = 0;
+
+    /// Marks the beginning and the end of an import: initial download holds between, and steps share commits. The end
+    /// waits until all that was handed in is committed and released.
+    virtual void begin_import() = 0;
+    [[nodiscard]] virtual Result<void> end_import() = 0;
+    /// Hands over one block of an import, in any order; waits while the queue is full. A child waits in the store for
+    /// its parent, also across restarts.
+    [[nodiscard]] virtual Result<void> import_block(ParsedBlock block) = 0;
+    /// Stores `meta[key] = value` in the commit that holds all blocks handed in before.
+    [[nodiscard]] virtual Result<void> mark_import(std::string key, std::string value) = 0;
+    [[nodiscard]] virtual ImportCounters import_counters() const = 0;
+
+    [[nodiscard]] virtual ChainStatus status() const = 0;
+    /// Held by the chain thread while it works. For tests that show that nobody else needs it.
+    [[nodiscard]] virtual Mutex& chain_lock() = 0;
+    /// Finishes the work under way, commits, ends the thread; later calls answer stopped.
+    virtual void stop() = 0;
+};
+
+}  // namespace blockpub

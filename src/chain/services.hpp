@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "primitives/script.hpp"
+#include <blockpub/bytes.hpp>
+#include <blockpub/hash.hpp>
+#include <blockpub/result.hpp>
+
+// What the query side needs of its siblings: declared here, implemented there, joined in the daemon.
+
+namespace blockpub {
+
+/// One row of getzmqnotifications.
+struct NotificationRow {
+    std::string type;     ///< pubhashblock, pubhashtx, pubrawblock, pubrawtx, pubsequence
+    std::string address;  ///< as configured, `unix:` spelt `ipc://`
+    int high_water_mark = 0;            ///< this row's own option
+    int effective_high_water_mark = 0;  ///< the endpoint's
+};
+
+/// Thread safety: from any thread. Blocking: never.
+class NotificationList {
+   public:
+    virtual ~NotificationList() = default;
+    /// In Core's order: by type (hashblock, hashtx, rawblock, rawtx, sequence), then as configured.
+    [[nodiscard]] virtual std::vector<NotificationRow> rows() const = 0;
+};
+
+struct MineRequest {
+    Script coinbase_script;
+    std::vector<SharedBytes> transactions;  ///< serialized, in the order of the block
+    std::uint64_t max_tries = 1'000'000;
+    bool submit = true;
+};
+
+struct MinedBlock {
+    BlockHash hash;
+    SharedBytes raw;
+};
+
+/// Makes blocks on regtest.
+/// Thread safety: from any thread. Blocking: until the block is durable, or max_tries are used up.
+/// Errors: invalid_argument (the block would be invalid; the context is Core's text), unavailable (no nonce found), stopped.
+class BlockMiner {
+   public:
+    virtual ~BlockMiner() = default;
+    [[nodiscard]] virtual Result<MinedBlock> mine(const MineRequest& request) = 0;
+};
+
+}  // namespace blockpub

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "primitives/reader.hpp"
+#include <blockpub/bytes.hpp>
+#include <blockpub/hash.hpp>
+#include <blockpub/result.hpp>
+
+namespace blockpub {
+
+/// Amounts in satoshi.
+using Amount = std::int64_t;
+inline constexpr Amount kCoin = 100'000'000;
+inline constexpr Amount kMaxMoney = 21'000'000 * kCoin;
+
+struct Outpoint {
+    Txid txid;
+    std::uint32_t position = 0;
+    [[nodiscard]] bool is_null() const { return position == 0xffffffff && txid.is_null(); }
+    friend auto operator<=>(const Outpoint&, const Outpoint&) = default;
+};
+
+struct TxInput {
+    Outpoint prevout;
+    ByteSpan script;
+    std::uint32_t sequence = 0;
+};
+
+struct TxOutput {
+    Amount amount = 0;
+    ByteSpan script;
+};
+
+/// One transaction in borrowed bytes, legacy or with witness (BIP 144), known to be well-formed. Allocates nothing.
+///
+/// Parsing takes Core's form exactly: canonical compact sizes, no superfluous witness, no unknown flag.
+/// It does not judge amounts, counts or scripts.
+/// Thread safety: a value; valid as long as the bytes.
+class TransactionView {
+   public:
+    /// Parses at the reader's position and moves it behind the transaction. Errors: corrupt.
+    [[nodiscard]] static Result<TransactionView> parse(ByteReader& reader);
+    /// Parses bytes that must be one whole transaction. Errors: corrupt (also for trailing bytes).
+    [[nodiscard]] static Result<TransactionView> parse_whole(ByteSpan bytes);
+
+    [[nodiscard]] ByteSpan bytes() const { return bytes_; }
+    [[nodiscard]] std::int32_t version() const;
+    [[nodiscard]] std::uint32_t lock_time() const;
+    [[nodiscard]] bool has_witness() const { return witness_size_ != 0; }
+    [[nodiscard]] std::size_t input_count() const { return input_count_; }
+    [[nodiscard]] std::size_t output_count() const { return output_count_; }
+    /// Serialized size with witness.
+    [[nodiscard]] std::size_t total_size() const { return bytes_.size(); }
+    /// Serialized size without marker, flag and witness.
+    [[nodiscard]] std::size_t stripped_size() const;
+    [[nodiscard]] std::size_t weight() const { return stripped_size() * 3 + total_size(); }
+    [[nodiscard]] std::size_t vsize() const { return (weight() + 3) / 4; }
+    [[nodiscard]] Txid txid() const;
+    [[nodiscard]] Wtxid wtxid() const;
+    /// One input whose outpoint is null.
+    [[nodiscard]] bool is_coinbase() const;
+
+    /// Calls `visit(std::size_t position, const TxInput&)` for each input; stops when it returns false.
+    template <class Visit>
+    void for_each_input(Visit&& visit) const {
+        ByteReader reader(inputs_);
+        for (std::size_t i = 0; i < input_count_; ++i) {
+            TxInput input;
+            input.prevout.txid = Txid::from_wire(reader.take(32));
+            input.prevout.position = reader.le<std::uint32_t>();
+            input.script = reader.take(reader.compact_size());
+            input.sequence = reader.le<std::uint32_t>();
+            if (!visit(i, input)) return;
+        }
+    }
+    /// Calls `visit(std::size_t position, const TxOutput&)` for each output; stops when it returns false.
+    template <class Visit>
+    void for_each_output(Visit&& visit) const {
+        ByteReader reader(outputs_);
+        for (std::size_t i = 0; i < output_count_; ++i) {
+            TxOutput output;
+            output.amount = reader.le<std::int64_t>();
+            output.script = reader.take(reader.compact_size());
+            if (!visit(i, output)) return;
+        }
+    }
+    /// Calls `visit(std::size_t input, std::size_t item, ByteSpan)` for each witness item, and for an input without
+    /// items not at all; stops when it returns false.
+    template <class Visit>
+    void for_each_witness_item(Visit&& visit) const {
+        if (!has_witness()) return;
+        ByteReader reader(witness());
+        for (std::size_t i = 0; i < input_count_; ++i) {
+            const std::uint64_t items = reader.compact_size();
+            for (std::uint64_t k = 0; k < items; ++k) {
+                if (!visit(i, static_cast<std::size_t>(k), reader.take(reader.compact_size()))) return;
+            }
+        }
+    }
+
+   private:
+    [[nodiscard]] ByteSpan witness() const;
+
+    ByteSpan bytes_;
+    ByteSpan inputs_;   // without their count
+    ByteSpan outputs_;  // without their count
+    std::size_t input_count_ = 0;
+    std::size_t output_count_ = 0;
+    std::size_t witness_size_ = 0;  // of the witness stacks, without marker and flag
+};
+
+}  // namespace blockpub

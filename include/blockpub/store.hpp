@@ -177,6 +177,10 @@ class BLOCKPUB_API Store : public EventLog {
     /// Every record of table `header`, in key order, for the start. Errors: those of `visit` end the scan.
     [[nodiscard]] virtual Result<void> scan_headers(
         const std::function<Result<void>(const BlockHash&, const HeaderRecord&)>& visit) const = 0;
+    /// Every record of table `meta` whose key begins with `prefix`, in key order, for the start. Errors: as scan_headers.
+    [[nodiscard]] virtual Result<void> scan_meta(
+        std::string_view prefix,
+        const std::function<Result<void>(std::string_view key, std::string_view value)>& visit) const = 0;
 };
 
 }  // namespace blockpub

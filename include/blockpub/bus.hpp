@@ -39,8 +39,11 @@ class BLOCKPUB_API EventHandler {
 
 class BusState;
 
-/// A registration. Destroying it (from any thread but the handler's own) guarantees that no later call comes: it
-/// waits for a call that is under way.
+/// A registration. Destroying it guarantees that no later call comes: it waits for a call that is under way.
+/// Destroying it from its own handler could only wait for itself: that is a bug, and ends the process.
+///
+/// Thread safety: the const methods from any thread; moving and destroying from one.
+/// Errors: a log that cannot be read is tried again, with growing pauses, until it can or the subscription ends.
 class BLOCKPUB_API Subscription {
    public:
     Subscription() = default;
@@ -65,7 +68,8 @@ class BLOCKPUB_API Subscription {
 /// A source of events for a thread that the caller owns (a publisher has a socket to serve as well).
 ///
 /// Thread safety: one thread at a time, but for wake-ups, which the bus gives by calling the `notify` function from
-/// the issuer's thread.
+/// the issuer's thread. No wake-up comes once the cursor is destroyed (which must not be done by `notify` itself).
+/// Blocking: `peek` reads the log where the bus has given up what comes next; nothing waits for an event.
 class BLOCKPUB_API EventCursor {
    public:
     virtual ~EventCursor() = default;
@@ -128,7 +132,11 @@ class BLOCKPUB_API Bus {
     /// Result: false when `timeout_ms` passed first.
     [[nodiscard]] bool wait_until_drained(std::uint64_t timeout_ms);
 
-    /// Wakes every subscriber thread for its end; later events are not delivered.
+    /// Bytes of events held for subscribers just now; 0 when nobody is behind.
+    [[nodiscard]] std::size_t memory_used() const;
+
+    /// Wakes every subscriber thread for its end; later events are not delivered. A cursor still gives what was
+    /// released before.
     void stop();
 
    private:

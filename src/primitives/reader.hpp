@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/endian.hpp"
+
+#include <blockpub/bytes.hpp>
+
 #include <cstdint>
 #include <optional>
-
-#include "base/endian.hpp"
-#include <blockpub/bytes.hpp>
 
 namespace blockpub {
 
@@ -16,13 +17,15 @@ inline constexpr std::uint64_t kMaxSerializedSize = 0x02000000;
 /// wherever it must not go on.
 /// Thread safety: distinct objects safe.
 class ByteReader {
-   public:
+ public:
     explicit ByteReader(ByteSpan bytes) : bytes_(bytes) {}
 
     [[nodiscard]] bool ok() const noexcept { return ok_; }
     [[nodiscard]] std::size_t position() const noexcept { return position_; }
     [[nodiscard]] std::size_t remaining() const noexcept { return bytes_.size() - position_; }
     void fail() noexcept { ok_ = false; }
+    /// The bytes from here to the end, without moving.
+    [[nodiscard]] ByteSpan rest() const noexcept { return bytes_.subspan(position_); }
 
     /// `size` bytes, or an empty span after a failure.
     [[nodiscard]] ByteSpan take(std::uint64_t size) noexcept {
@@ -41,8 +44,8 @@ class ByteReader {
         const ByteSpan bytes = take(sizeof(T));
         return bytes.empty() ? T{} : read_le<T>(bytes.data());
     }
-    /// A compact size in its shortest form and at most kMaxSerializedSize; anything else fails. 0 after a failure.
-    /// Source: Bitcoin Core src/serialize.h, ReadCompactSize.
+    /// A compact size in its shortest form and at most kMaxSerializedSize; anything else fails. 0 after a
+    /// failure. Source: Bitcoin Core src/serialize.h, ReadCompactSize.
     [[nodiscard]] std::uint64_t compact_size() noexcept {
         const auto first = le<std::uint8_t>();
         std::uint64_t value = first;
@@ -61,7 +64,7 @@ class ByteReader {
         return ok_ ? value : 0;
     }
 
-   private:
+ private:
     ByteSpan bytes_;
     std::size_t position_ = 0;
     bool ok_ = true;

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#include "primitives/merkle.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace blockpub {
+namespace {
+
+// OP_RETURN, a push of 36 bytes, and BIP 141's header of the commitment.
+constexpr std::array<std::uint8_t, 6> kCommitmentPrefix{0x6a, 0x24, 0xaa, 0x21, 0xa9, 0xed};
+constexpr std::size_t kCommitmentSize = kCommitmentPrefix.size() + 32;
+
+}  // namespace
+
+MerkleResult merkle_root(std::vector<Digest256> leaves) {
+    MerkleResult result;
+    while (leaves.size() > 1) {
+        for (std::size_t i = 0; i + 1 < leaves.size(); i += 2) result.mutated |= leaves[i] == leaves[i + 1];
+        if (leaves.size() % 2 != 0) leaves.push_back(leaves.back());
+        for (std::size_t i = 0; i < leaves.size() / 2; ++i)
+            leaves[i] = sha256d_pair(leaves[2 * i], leaves[2 * i + 1]);
+        leaves.resize(leaves.size() / 2);
+    }
+    if (!leaves.empty()) result.root = leaves.front();
+    return result;
+}
+
+MerkleResult block_merkle_root(const ParsedBlock& block) {
+    std::vector<Digest256> leaves;
+    leaves.reserve(block.transactions().size() + 1);
+    for (const ParsedBlock::Entry& entry : block.transactions()) leaves.push_back(entry.txid.wire_bytes());
+    return merkle_root(std::move(leaves));
+}
+
+Digest256 block_witness_merkle_root(const ParsedBlock& block) {
+    std::vector<Digest256> leaves;
+    leaves.reserve(block.transactions().size() + 1);
+    const ByteSpan raw = block.raw().bytes();
+    for (const ParsedBlock::Entry& entry : block.transactions()) {
+        if (leaves.empty()) {
+            leaves.emplace_back();
+        } else {
+            leaves.push_back(entry.has_witness ? sha256d(raw.subspan(entry.offset, entry.size))
+                                               : entry.txid.wire_bytes());
+        }
+    }
+    return merkle_root(std::move(leaves)).root;
+}
+
+std::optional<std::size_t> witness_commitment_output(const TransactionView& coinbase) {
+    std::optional<std::size_t> found;
+    coinbase.for_each_output([&](std::size_t position, const TxOutput& output) {
+        if (output.script.size() >= kCommitmentSize &&
+            std::ranges::equal(output.script.first(kCommitmentPrefix.size()), kCommitmentPrefix)) {
+            found = position;
+        }
+        return true;
+    });
+    return found;
+}
+
+}  // namespace blockpub

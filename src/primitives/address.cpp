@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+#include "primitives/address.hpp"
+
+#include "base/check.hpp"
+#include "primitives/base58.hpp"
+#include "primitives/bech32.hpp"
+#include "primitives/opcodes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace blockpub {
+namespace {
+
+constexpr std::size_t kHashSize = 20;
+constexpr std::size_t kMinProgram = 2;
+constexpr std::size_t kMaxProgram = 40;
+constexpr unsigned kMaxWitnessVersion = 16;
+
+bool program_size_allowed(unsigned version, std::size_t size) {
+    if (version == 0) return size == 20 || size == 32;
+    return size >= kMinProgram && size <= kMaxProgram;
+}
+
+bool has_prefix(std::string_view address, std::string_view prefix) {
+    return address.size() >= prefix.size() &&
+           std::ranges::equal(address.substr(0, prefix.size()), prefix, {}, [](char c) {
+               return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+           });
+}
+
+Result<Script> decode_segwit(const Bech32Text& text, const ChainParams& params) {
+    if (text.values.empty()) return fail(Errc::invalid_argument, "Empty Bech32 data section");
+    if (text.prefix != params.bech32_prefix) {
+        return fail(
+            Errc::invalid_argument,
+            fmt::format("Invalid or unsupported prefix for Segwit (Bech32) address (expected {}, got {}).",
+                        params.bech32_prefix, text.prefix));
+    }
+    const unsigned version = text.values.front();
+    if (version == 0 && text.kind != Bech32Kind::bech32) {
+        return fail(Errc::invalid_argument, "Version 0 witness address must use Bech32 checksum");
+    }
+    if (version != 0 && text.kind != Bech32Kind::bech32m) {
+        return fail(Errc::invalid_argument, "Version 1+ witness address must use Bech32m checksum");
+    }
+    const auto program = five_bits_to_bytes(ByteSpan(text.values).subspan(1));
+    if (!program) return fail(Errc::invalid_argument, "Invalid padding in Bech32 data section");
+    if (version > kMaxWitnessVersion)
+        return fail(Errc::invalid_argument, "Invalid Bech32 address witness version");
+    if (!program_size_allowed(version, program->size())) {
+        if (version == 0) {
+            return fail(Errc::invalid_argument,
+                        fmt::format("Invalid Bech32 v0 address program size ({} {}), per BIP141",
+                                    program->size(), program->size() == 1 ? "byte" : "bytes"));
+        }
+        return fail(Errc::invalid_argument,
+                    fmt::format("Invalid Bech32 address program size ({} {})", program->size(),
+                                program->size() == 1 ? "byte" : "bytes"));
+    }
+    return pay_to_witness(version, *program);
+}
+
+std::string encode_base58(std::uint8_t prefix, ByteSpan hash) {
+    std::vector<std::uint8_t> payload{prefix};
+    payload.insert(payload.end(), hash.begin(), hash.end());
+    return encode_base58check(payload);
+}
+
+bool has_frame(ByteSpan script, ByteSpan head, ByteSpan tail) {
+    return script.size() == head.size() + kHashSize + tail.size() &&
+           std::ranges::equal(script.first(head.size()), head) &&
+           std::ranges::equal(script.last(tail.size()), tail);
+}
+
+}  // namespace
+
+Script pay_to_pubkey_hash(ByteSpan hash) {
+    Script script{kOpDup, kOpHash160};
+    push_data(script, hash);
+    script.insert(script.end(), {kOpEqualVerify, kOpCheckSig});
+    return script;
+}
+
+Script pay_to_script_hash(ByteSpan hash) {
+    Script script{kOpHash160};
+    push_data(script, hash);
+    script.push_back(kOpEqual);
+    return script;
+}
+
+Script pay_to_witness(unsigned version, ByteSpan program) {
+    BLOCKPUB_CHECK(
+        version <= kMaxWitnessVersion && program.size() >= kMinProgram && program.size() <= kMaxProgram,
+        "version {}, {} bytes", version, program.size());
+    Script script;
+    push_number(script, version);
+    push_data(script, program);
+    return script;
+}
+
+Result<Script> address_to_script(std::string_view address, const ChainParams& params) {
+    // As in Core, what begins with the chain's prefix is bech32 or nothing.
+    if (has_prefix(address, params.bech32_prefix)) {
+        const auto text = decode_bech32(address);
+        return text ? decode_segwit(*text, params) : fail(Errc::invalid_argument, text.error().context);
+    }
+    const auto payload = decode_base58check(address, 1 + kHashSize);
+    if (!payload) {
+        return fail(Errc::invalid_argument, "Invalid or unsupported Segwit (Bech32) or Base58 encoding.");
+    }
+    const bool to_key = !payload->empty() && payload->front() == params.base58_pubkey;
+    const bool to_script = !payload->empty() && payload->front() == params.base58_script;
+    if (!to_key && !to_script) {
+        return fail(Errc::invalid_argument, "Invalid or unsupported Base58-encoded address.");
+    }
+    if (payload->size() != 1 + kHashSize) {
+        return fail(Errc::invalid_argument, "Invalid length for Base58 address (P2PKH or P2SH)");
+    }
+    const ByteSpan hash = ByteSpan(*payload).subspan(1);
+    return to_key ? pay_to_pubkey_hash(hash) : pay_to_script_hash(hash);
+}
+
+std::optional<std::string> script_to_address(ByteSpan script, const ChainParams& params) {
+    static constexpr std::array<std::uint8_t, 3> kKeyHead{kOpDup, kOpHash160, kHashSize};
+    static constexpr std::array<std::uint8_t, 2> kKeyTail{kOpEqualVerify, kOpCheckSig};
+    static constexpr std::array<std::uint8_t, 2> kScriptHead{kOpHash160, kHashSize};
+    static constexpr std::array<std::uint8_t, 1> kScriptTail{kOpEqual};
+    if (has_frame(script, kKeyHead, kKeyTail))
+        return encode_base58(params.base58_pubkey, script.subspan(3, kHashSize));
+    if (has_frame(script, kScriptHead, kScriptTail)) {
+        return encode_base58(params.base58_script, script.subspan(2, kHashSize));
+    }
+    if (script.size() < 2 + kMinProgram || script.size() > 2 + kMaxProgram ||
+        script[1] != script.size() - 2) {
+        return std::nullopt;
+    }
+    const std::uint8_t first = script.front();
+    if (first != kOp0 && (first < kOp1 || first > kOp16)) return std::nullopt;
+    const auto version = static_cast<std::uint8_t>(first == kOp0 ? 0 : first - kOp1 + 1);
+    if (!program_size_allowed(version, script.size() - 2)) return std::nullopt;
+    std::vector<std::uint8_t> values = bytes_to_five_bits(script.subspan(2));
+    values.insert(values.begin(), version);
+    return encode_bech32(version == 0 ? Bech32Kind::bech32 : Bech32Kind::bech32m, params.bech32_prefix,
+                         values);
+}
+
+}  // namespace blockpub

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: MIT
+#include "primitives/descriptor.hpp"
+
+#include "base/hex.hpp"
+#include "primitives/address.hpp"
+#include "primitives/opcodes.hpp"
+#include "primitives/public_key.hpp"
+#include "primitives/script.hpp"
+#include "primitives/sha256.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <span>
+
+namespace blockpub {
+namespace {
+
+constexpr std::size_t kChecksumLength = 8;
+constexpr std::size_t kMaxKeys = 20;       // MAX_PUBKEYS_PER_MULTISIG
+constexpr std::size_t kMaxBareKeys = 3;    // what is relayed without sh() or wsh()
+constexpr std::size_t kMaxPushSize = 520;  // MAX_SCRIPT_ELEMENT_SIZE: a redeem script is pushed whole
+
+// What surrounds an expression decides which functions and which keys it may have.
+enum class Place : std::uint8_t { top, in_sh, in_wpkh, in_wsh, in_rawtr };
+
+bool starts_with_any(std::string_view text, std::span<const std::string_view> functions) {
+    return std::ranges::any_of(functions, [&](std::string_view name) {
+        return text.size() > name.size() && text.starts_with(name) && text[name.size()] == '(';
+    });
+}
+
+std::unexpected<Error> wrong(std::string sentence) {
+    return fail(Errc::invalid_argument, std::move(sentence));
+}
+std::unexpected<Error> left_out(std::string_view what) {
+    return fail(Errc::unsupported,
+                fmt::format("{} not supported here: give raw(), addr(), pk(), pkh(), wpkh(), sh(), wsh(), "
+                            "multi() or rawtr() with plain hexadecimal keys",
+                            what));
+}
+
+// Strips `name(` and the `)` at the end; false, and nothing changed, for another function.
+bool take_function(std::string_view name, std::string_view& text) {
+    if (text.size() < name.size() + 2 || !text.starts_with(name) || text[name.size()] != '(' ||
+        text.back() != ')') {
+        return false;
+    }
+    text = text.substr(name.size() + 1, text.size() - name.size() - 2);
+    return true;
+}
+
+// Takes the text up to a comma or a closing bracket that belongs to what surrounds it.
+std::string_view take_expression(std::string_view& text) {
+    int level = 0;
+    std::size_t end = 0;
+    for (; end < text.size(); ++end) {
+        const char c = text[end];
+        const bool closes = c == ')' || c == '}';
+        if (level == 0 && (closes || c == ',')) break;
+        if (c == '(' || c == '{') ++level;
+        if (closes) --level;
+    }
+    const std::string_view expression = text.substr(0, end);
+    text.remove_prefix(end);
+    return expression;
+}
+
+// Base58 text of the length of a secret key (WIF) or an extended key (xpub, xprv).
+bool looks_like_encoded_key(std::string_view text) {
+    return text.size() >= 50 && std::ranges::all_of(text, [](char c) {
+               return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+           });
+}
+
+Result<std::vector<std::uint8_t>> parse_key(std::string_view text, Place place) {
+    if (text.empty()) return wrong("No key provided");
+    if (text.find_first_of("[]") != std::string_view::npos) return left_out("A key with an origin is");
+    if (text.find_first_of("/*<") != std::string_view::npos)
+        return left_out("A key with a derivation path is");
+    if (!is_hex(text)) {
+        if (looks_like_encoded_key(text)) return left_out("A secret or extended key is");
+        return wrong(fmt::format("key '{}' is not valid", text));
+    }
+    std::vector<std::uint8_t> key = *decode_hex(text);
+    if (is_hybrid_public_key(key)) return wrong("Hybrid public keys are not allowed");
+    if (is_valid_public_key(key)) {
+        const bool uncompressed_allowed = place == Place::top || place == Place::in_sh;
+        if (key.size() == kUncompressedKeySize && !uncompressed_allowed)
+            return wrong("Uncompressed keys are not allowed");
+        return key;
+    }
+    if (key.size() == kXOnlyKeySize && place == Place::in_rawtr) {
+        key.insert(key.begin(), 2);
+        if (is_valid_public_key(key)) return key;
+    }
+    return wrong(fmt::format("Pubkey '{}' is invalid", text));
+}
+
+Result<std::vector<std::uint8_t>> parse_key_of(std::string_view function, std::string_view text,
+                                               Place place) {
+    auto key = parse_key(text, place);
+    if (!key && key.error().code == Errc::invalid_argument) {
+        return wrong(fmt::format("{}: {}", function, key.error().context));
+    }
+    return key;
+}
+
+std::optional<std::uint32_t> parse_threshold(std::string_view text) {
+    if (text.size() > 1 && text.front() == '+') text.remove_prefix(1);
+    std::uint32_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return number;
+}
+
+Result<void> check_multisig(std::uint32_t threshold, std::span<const std::vector<std::uint8_t>> keys,
+                            Place place) {
+    const std::size_t count = keys.size();
+    if (count == 0 || count > kMaxKeys) {
+        return wrong(fmt::format(
+            "Cannot have {} keys in multisig; must have between 1 and {} keys, inclusive", count, kMaxKeys));
+    }
+    if (threshold < 1)
+        return wrong(fmt::format("Multisig threshold cannot be {}, must be at least 1", threshold));
+    if (threshold > count) {
+        return wrong(fmt::format(
+            "Multisig threshold cannot be larger than the number of keys; threshold is {} but only {} keys "
+            "specified",
+            threshold, count));
+    }
+    if (place == Place::top && count > kMaxBareKeys) {
+        return wrong(fmt::format("Cannot have {} pubkeys in bare multisig; only at most 3 pubkeys", count));
+    }
+    std::size_t size = 3;  // both numbers and the instruction
+    for (const auto& key : keys) size += 1 + key.size();
+    if (place == Place::in_sh && size > kMaxPushSize) {
+        return wrong(
+            fmt::format("P2SH script is too large, {} bytes is larger than {} bytes", size, kMaxPushSize));
+    }
+    return {};
+}
+
+Result<Script> parse_multisig(std::string_view text, bool sorted, Place place) {
+    const std::string_view first = take_expression(text);
+    const auto threshold = parse_threshold(first);
+    if (!threshold) return wrong(fmt::format("Multi threshold '{}' is not valid", first));
+    std::vector<std::vector<std::uint8_t>> keys;
+    while (!text.empty()) {
+        if (text.front() != ',') return wrong(fmt::format("Multi: expected ',', got '{}'", text.front()));
+        text.remove_prefix(1);
+        auto key = parse_key_of("Multi", take_expression(text), place);
+        if (!key) return forward_error(key);
+        keys.push_back(*std::move(key));
+    }
+    if (auto checked = check_multisig(*threshold, keys, place); !checked) return forward_error(checked);
+    if (sorted) std::ranges::sort(keys);
+    Script script;
+    push_number(script, *threshold);
+    for (const auto& key : keys) push_data(script, key);
+    push_number(script, static_cast<std::int64_t>(keys.size()));
+    script.push_back(kOpCheckMultisig);
+    return script;
+}
+
+Result<Script> parse_pk(std::string_view text, Place place) {
+    auto key = parse_key_of("pk()", text, place);
+    if (!key) return forward_error(key);
+    Script script;
+    push_data(script, *key);
+    script.push_back(kOpCheckSig);
+    return script;
+}
+
+Result<Script> parse_pkh(std::string_view text, Place place) {
+    auto key = parse_key_of("pkh()", text, place);
+    if (!key) return forward_error(key);
+    return pay_to_pubkey_hash(hash160(*key));
+}
+
+Result<Script> parse_wpkh(std::string_view text) {
+    auto key = parse_key_of("wpkh()", text, Place::in_wpkh);
+    if (!key) return forward_error(key);
+    return pay_to_witness(0, hash160(*key));
+}
+
+Result<Script> parse_rawtr(std::string_view text) {
+    const std::string_view first = take_expression(text);
+    if (!text.empty()) return wrong("rawtr(): only one key expected.");
+    auto key = parse_key_of("rawtr()", first, Place::in_rawtr);
+    if (!key) return forward_error(key);
+    return pay_to_witness(1, ByteSpan(*key).subspan(1));
+}
+
+Result<Script> parse_addr(std::string_view text, const ChainParams& params) {
+    auto script = address_to_script(text, params);
+    if (!script) return wrong("Address is not valid");
+    return script;
+}
+
+Result<Script> parse_raw(std::string_view text) {
+    if (!is_hex(text)) return wrong("Raw script is not hex");
+    return *decode_hex(text);
+}
+
+std::unexpected<Error> unknown_function(std::string_view text, Place place) {
+    static constexpr std::array<std::string_view, 5> kLeftOut{"tr", "combo", "musig", "multi_a",
+                                                              "sortedmulti_a"};
+    static constexpr std::array<std::string_view, 17> kMiniscript{
+        "pk_k",  "pk_h",  "older", "after", "sha256", "hash256", "ripemd160", "hash160", "andor",
+        "and_v", "and_b", "and_n", "or_b",  "or_c",   "or_d",    "or_i",      "thresh"};
+    if (starts_with_any(text, kLeftOut))
+        return left_out(fmt::format("{}() is", text.substr(0, text.find('('))));
+    const std::string_view before_bracket = text.substr(0, text.find('('));
+    if (starts_with_any(text, kMiniscript) ||
+        (place == Place::in_wsh && before_bracket.find(':') != std::string_view::npos)) {
+        return left_out("Miniscript is");
+    }
+    if (place == Place::in_sh) return wrong("A function is needed within P2SH");
+    if (place == Place::in_wsh) return wrong("A function is needed within P2WSH");
+    return wrong(fmt::format("'{}' is not a valid descriptor function", text));
+}
+
+Result<Script> parse_expression(std::string_view text, Place place, const ChainParams& params) {
+    if (take_function("pk", text)) return parse_pk(text, place);
+    if (take_function("pkh", text)) return parse_pkh(text, place);
+    const bool multi = take_function("multi", text);
+    const bool sorted = !multi && take_function("sortedmulti", text);
+    if (multi || sorted) return parse_multisig(text, sorted, place);
+    if (take_function("wpkh", text)) {
+        if (place == Place::in_wsh) return wrong("Can only have wpkh() at top level or inside sh()");
+        return parse_wpkh(text);
+    }
+    for (const auto& [function, inner] : {std::pair("sh", Place::in_sh), std::pair("wsh", Place::in_wsh)}) {
+        if (!take_function(function, text)) continue;
+        if (inner == Place::in_sh && place != Place::top) return wrong("Can only have sh() at top level");
+        if (place == Place::in_wsh) return wrong("Can only have wsh() at top level or inside sh()");
+        const std::string_view first = take_expression(text);
+        auto script = parse_expression(first, inner, params);
+        if (!script) return script;
+        if (!text.empty()) return wrong(fmt::format("'{}' behind the script of {}()", text, function));
+        return inner == Place::in_sh ? pay_to_script_hash(hash160(*script))
+                                     : pay_to_witness(0, sha256(*script));
+    }
+    if (take_function("addr", text)) {
+        return place == Place::top ? parse_addr(text, params) : wrong("Can only have addr() at top level");
+    }
+    if (take_function("rawtr", text)) {
+        return place == Place::top ? parse_rawtr(text) : wrong("Can only have rawtr at top level");
+    }
+    if (take_function("raw", text)) {
+        return place == Place::top ? parse_raw(text) : wrong("Can only have raw() at top level");
+    }
+    return unknown_function(text, place);
+}
+
+// The remainder of the checksum's generator polynomial over GF(32).
+std::uint64_t add_to_checksum(std::uint64_t state, unsigned value) {
+    static constexpr std::array<std::uint64_t, 5> kGenerator{0xf5dee51989, 0xa9fdca3312, 0x1bab10e32d,
+                                                             0x3706b1677a, 0x644d626ffd};
+    const std::uint64_t top = state >> 35;
+    state = (state & 0x7ffffffff) << 5 ^ value;
+    for (std::size_t i = 0; i < kGenerator.size(); ++i) {
+        if ((top >> i & 1) != 0) state ^= kGenerator[i];
+    }
+    return state;
+}
+
+}  // namespace
+
+std::optional<std::string> descriptor_checksum(std::string_view descriptor) {
+    // Ordered so that the commonest mistakes (case, hexadecimal digits) change a single group of five bits.
+    static constexpr std::string_view kInput =
+        "0123456789()[],'/*abcdefgh@:$%{}"
+        "IJKLMNOPQRSTUVWXYZ&+-.;<=>?!^_|~"
+        "ijklmnopqrstuvwxyzABCDEFGH`#\"\\ ";
+    static constexpr std::string_view kOutput = "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
+    std::uint64_t state = 1;
+    unsigned group = 0;
+    unsigned grouped = 0;
+    for (const char c : descriptor) {
+        const std::size_t place = kInput.find(c);
+        if (place == std::string_view::npos) return std::nullopt;
+        state = add_to_checksum(state, static_cast<unsigned>(place & 31));
+        group = group * 3 + static_cast<unsigned>(place >> 5);
+        if (++grouped == 3) {
+            state = add_to_checksum(state, group);
+            group = grouped = 0;
+        }
+    }
+    if (grouped != 0) state = add_to_checksum(state, group);
+    for (std::size_t i = 0; i < kChecksumLength; ++i) state = add_to_checksum(state, 0);
+    state ^= 1;
+    std::string out;
+    for (std::size_t i = 0; i < kChecksumLength; ++i)
+        out.push_back(kOutput[state >> 5 * (kChecksumLength - 1 - i) & 31]);
+    return out;
+}
+
+Result<Script> descriptor_to_script(std::string_view descriptor, const ChainParams& params) {
+    const std::size_t hash = descriptor.find('#');
+    std::string_view text = descriptor.substr(0, hash);
+    if (hash != descriptor.rfind('#')) return wrong("Multiple '#' symbols");
+    const auto computed = descriptor_checksum(text);
+    if (hash != std::string_view::npos && descriptor.size() - hash - 1 != kChecksumLength) {
+        return wrong(
+            fmt::format("Expected 8 character checksum, not {} characters", descriptor.size() - hash - 1));
+    }
+    if (!computed) return wrong("Invalid characters in payload");
+    if (hash != std::string_view::npos && descriptor.substr(hash + 1) != *computed) {
+        return wrong(fmt::format("Provided checksum '{}' does not match computed checksum '{}'",
+                                 descriptor.substr(hash + 1), *computed));
+    }
+    const std::string_view expression = take_expression(text);
+    auto script = parse_expression(expression, Place::top, params);
+    if (script && !text.empty()) return wrong(fmt::format("'{}' behind the descriptor", text));
+    return script;
+}
+
+}  // namespace blockpub

@@ -1,1 +1,378 @@
 // SPDX-License-Identifier: MIT
+#include "daemon/options.hpp"
+
+#include "base/hex.hpp"
+#include "daemon/option_table.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace blockpub {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+/// A path as the user means it: `~/` is home, a relative one starts at `base`.
+fs::path user_path(std::string_view text, const fs::path& base) {
+    const char* home = std::getenv("HOME");
+    if (home != nullptr && (text == "~" || text.starts_with("~/"))) {
+        return fs::path(home) / fs::path(text.substr(std::min<std::size_t>(2, text.size())));
+    }
+    return base / fs::path(text);
+}
+
+Result<fs::path> base_directory(const Settings& settings) {
+    if (const auto given = settings.text("datadir"); given && !given->empty()) {
+        std::error_code error;
+        return fs::absolute(user_path(*given, fs::path()), error);
+    }
+    const char* home = std::getenv("HOME");
+    if (home == nullptr || *home == '\0') {
+        return fail(Errc::invalid_argument,
+                    "There is no home directory to keep data in: give -datadir=<dir>.");
+    }
+    return fs::path(home) / ".blockpub";
+}
+
+Result<ChainKind> chosen_chain(const Settings& settings) {
+    std::vector<std::string> chosen;
+    for (const char* name : {"regtest", "signet", "testnet", "testnet4"}) {
+        if (settings.flag(name, false))
+            chosen.emplace_back(name == std::string_view("testnet") ? "test" : name);
+    }
+    const auto chain = settings.text("chain");
+    if (chosen.size() + (chain ? 1 : 0) > 1) {
+        return fail(
+            Errc::invalid_argument,
+            "Invalid combination of -regtest, -signet, -testnet, -testnet4 and -chain. Can use at most one.");
+    }
+    const std::string name = !chosen.empty() ? chosen.front() : chain.value_or("main");
+    const auto kind = chain_kind_from_name(name);
+    if (!kind) {
+        return fail(
+            Errc::invalid_argument,
+            fmt::format("Unknown chain {}. Choose one of main, test, testnet4, signet, regtest.", name));
+    }
+    return *kind;
+}
+
+/// The main configuration file, if there is one.
+Result<std::optional<ConfigFile>> main_config(const Settings& command_line, const fs::path& datadir) {
+    if (command_line.negated("conf")) return std::nullopt;
+    if (const auto given = command_line.text("conf")) {
+        auto file = read_config(user_path(*given, datadir));
+        if (!file)
+            return fail(file.error().code, "Error reading configuration file: " + file.error().context);
+        return std::move(*file);
+    }
+    for (const char* name : {"blockpub.conf", "bitcoin.conf"}) {
+        std::error_code error;
+        if (!fs::exists(datadir / name, error)) continue;
+        auto file = read_config(datadir / name);
+        if (!file)
+            return fail(file.error().code, "Error reading configuration file: " + file.error().context);
+        return std::move(*file);
+    }
+    return std::nullopt;
+}
+
+/// Adds the files that `includeconf` lines of the main file name.
+Result<void> add_included(Settings& settings, const std::string& section, const fs::path& datadir,
+                          std::vector<std::string>& warnings) {
+    for (const Setting& include : settings.list("includeconf")) {
+        auto file = read_config(user_path(include.value, datadir));
+        if (!file) {
+            return fail(file.error().code, fmt::format("Error reading configuration file: Failed to include "
+                                                       "configuration file {}: {}",
+                                                       include.value, file.error().context));
+        }
+        std::erase_if(file->entries, [&](const ConfigEntry& entry) {
+            if (entry.name != "includeconf") return false;
+            warnings.push_back(fmt::format(
+                "-includeconf cannot be used from included files; ignoring -includeconf={}", entry.value));
+            return true;
+        });
+        if (auto added = settings.add_file(*file, section); !added) return forward_error(added);
+    }
+    return {};
+}
+
+/// The settings of command line and files together, for the chain that they choose.
+Result<Settings> with_files(const Settings& command_line, std::string& config_file,
+                            std::vector<std::string>& warnings) {
+    const auto datadir = base_directory(command_line);
+    if (!datadir) return std::unexpected(datadir.error());
+    Settings settings = command_line;
+    const auto config = main_config(command_line, *datadir);
+    if (!config) return std::unexpected(config.error());
+    if (*config) {
+        Settings without_sections = command_line;
+        if (auto added = without_sections.add_file(**config, ""); !added) return forward_error(added);
+        const auto chain = chosen_chain(without_sections);
+        if (!chain) return std::unexpected(chain.error());
+        const std::string& section = chain_params(*chain).name;
+        if (auto added = settings.add_file(**config, section); !added) return forward_error(added);
+        if (auto added = add_included(settings, section, *datadir, warnings); !added)
+            return forward_error(added);
+        config_file = (*config)->name;
+    }
+    return settings;
+}
+
+Result<void> refuse_what_is_not_there(const Settings& settings, ChainKind chain) {
+    constexpr std::string_view kWays = "-importblocks=<dir>, -loadblock=<file> or the RPC submitblock";
+    for (const Setting& host : settings.list("connect")) {
+        if (host.value == "0") continue;
+        return fail(
+            Errc::invalid_argument,
+            fmt::format("{}={}: this version takes no blocks from peers; give -connect=0, and blocks by {}.",
+                        host.origin, host.value, kWays));
+    }
+    const auto listen = settings.source_of("listen");
+    if (settings.flag("listen", false) &&
+        (*listen == SettingSource::command_line || *listen == SettingSource::own_section)) {
+        return fail(Errc::invalid_argument,
+                    fmt::format("{}: this version accepts no peers; give -listen=0, and blocks by {}.",
+                                settings.find("listen")->origin, kWays));
+    }
+    if (chain == ChainKind::signet && settings.text("signetchallenge")) {
+        return fail(Errc::invalid_argument,
+                    "-signetchallenge: only the default signet is followed; leave the option out.");
+    }
+    return {};
+}
+
+void warn_of_no_effect(const Settings& settings, std::string_view network,
+                       std::vector<std::string>& warnings) {
+    std::vector<std::string> foreign = settings.foreign_names();
+    if (settings.flag("rest", false)) {
+        warnings.emplace_back("-rest: this version answers no REST requests; use JSON-RPC.");
+    }
+    const auto once = [&](std::string_view name, std::string_view sentence) {
+        const bool on = settings.text(name).value_or("0") != "0";
+        if (std::erase(foreign, name) != 0 && on) warnings.push_back(fmt::format("-{}: {}", name, sentence));
+    };
+    once("prune", "this version keeps every block.");
+    once("txindex", "this version keeps no transaction index.");
+    once("blocksdir", "blocks are kept in the data directory; move it with -datadir=<dir>.");
+    once("reindex", "nothing is rebuilt; to begin anew give an empty -datadir=<dir> and import again.");
+    once("alertnotify", "this version never runs it.");
+    if (settings.flag("listen", false)) foreign.emplace_back("listen");
+    if (!foreign.empty()) {
+        warnings.push_back(
+            fmt::format("Options of bitcoind that blockpub has no use for: {}", fmt::join(foreign, ", ")));
+    }
+    for (const std::string& name : settings.ignored_network_options()) {
+        warnings.push_back(
+            fmt::format("Config setting for -{} only applied on {} network when in [{}] section.", name,
+                        network, network));
+    }
+}
+
+Result<LogOptions> log_options(const Settings& settings, const fs::path& chain_dir) {
+    LogOptions log;
+    const std::string file = settings.text("debuglogfile").value_or("debug.log");
+    if (!settings.negated("debuglogfile") && file != "0" && !file.empty())
+        log.file = user_path(file, chain_dir);
+    const bool background = settings.flag("daemon", false) || settings.flag("daemonwait", false);
+    log.console = settings.flag("printtoconsole", !background);
+    log.timestamps = settings.flag("logtimestamps", true);
+    log.microseconds = settings.flag("logtimemicros", false);
+    for (const char* option : {"debug", "debugexclude"}) {
+        for (const Setting& setting : settings.list(option)) {
+            const auto categories = log_categories_from_name(setting.value);
+            if (!categories) {
+                return fail(
+                    Errc::invalid_argument,
+                    fmt::format(
+                        "Unsupported logging category -{}={}; there are zmq, http, rpc, chain, store, "
+                        "import, bus, net and all.",
+                        option, setting.value));
+            }
+            if (setting.value == "0" || setting.value == "none")
+                log.categories.reset();
+            else if (option == std::string_view("debug"))
+                log.categories |= *categories;
+            else
+                log.categories &= ~*categories;
+        }
+    }
+    log.shrink = settings.flag("shrinkdebugfile", log.categories.none());
+    return log;
+}
+
+Result<void> chain_options(const Settings& settings, NodeOptions& options) {
+    options.minimum_chainwork = options.params->minimum_chainwork;
+    if (const auto given = settings.text("minimumchainwork")) {
+        std::string_view digits = *given;
+        if (digits.starts_with("0x") || digits.starts_with("0X")) digits.remove_prefix(2);
+        const bool valid = !digits.empty() && digits.size() <= 64 &&
+                           digits.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
+        if (!valid) {
+            return fail(
+                Errc::invalid_argument,
+                fmt::format("Invalid minimum work specified ({}), must be up to 64 hex digits", *given));
+        }
+        options.minimum_chainwork = Uint256::from_hex(digits);
+    }
+    options.mocktime = settings.integer("mocktime", 0);
+    options.max_tip_age = std::chrono::seconds(settings.integer("maxtipage", options.max_tip_age.count()));
+    return {};
+}
+
+Result<SourceOptions> source_options(const Settings& settings) {
+    SourceOptions sources;
+    for (const Setting& file : settings.list("loadblock"))
+        sources.load_block.push_back(user_path(file.value, ""));
+    if (const auto directory = settings.text("importblocks"))
+        sources.import_blocks = user_path(*directory, "");
+    if (const auto directory = settings.text("exportblocks"))
+        sources.export_blocks = user_path(*directory, "");
+    if (const auto key = settings.text("exportkey")) {
+        std::array<std::uint8_t, 8> bytes{};
+        if (!decode_hex_to(*key, bytes)) {
+            return fail(Errc::invalid_argument,
+                        fmt::format("-exportkey={}: a key is 8 bytes, 16 hexadecimal digits.", *key));
+        }
+        if (!sources.export_blocks) {
+            return fail(Errc::invalid_argument, "-exportkey says nothing without -exportblocks=<dir>.");
+        }
+        sources.export_key = bytes;
+    }
+    sources.stop_after_import = settings.flag("stopafterblockimport", false);
+    return sources;
+}
+
+std::vector<std::string> values(const Settings& settings, std::string_view name) {
+    std::vector<std::string> result;
+    for (const Setting& setting : settings.list(name)) result.push_back(setting.value);
+    return result;
+}
+
+Result<RpcOptions> rpc_options(const Settings& settings, const NodeOptions& options) {
+    RpcOptions rpc = options.rpc;
+    rpc.server = settings.flag("server", true);
+    rpc.port = static_cast<std::uint16_t>(settings.integer("rpcport", rpc.port));
+    rpc.bind = values(settings, "rpcbind");
+    rpc.allow_ip = values(settings, "rpcallowip");
+    rpc.user = settings.text("rpcuser");
+    rpc.password = settings.text("rpcpassword");
+    rpc.auth = values(settings, "rpcauth");
+    if (const auto file = settings.text("rpccookiefile"))
+        rpc.cookie_file = user_path(*file, options.chain_dir);
+    rpc.cookie_perms = settings.text("rpccookieperms").value_or(rpc.cookie_perms);
+    if (rpc.cookie_perms != "owner" && rpc.cookie_perms != "group" && rpc.cookie_perms != "all") {
+        return fail(Errc::invalid_argument,
+                    fmt::format("Invalid -rpccookieperms={}; must be one of 'owner', 'group', or 'all'.",
+                                rpc.cookie_perms));
+    }
+    rpc.threads = static_cast<std::size_t>(settings.integer("rpcthreads", 4));
+    rpc.work_queue = static_cast<std::size_t>(settings.integer("rpcworkqueue", 64));
+    rpc.timeout = std::chrono::seconds(settings.integer("rpcservertimeout", 30));
+    rpc.whitelist = values(settings, "rpcwhitelist");
+    if (settings.given("rpcwhitelistdefault"))
+        rpc.whitelist_default = settings.flag("rpcwhitelistdefault", false);
+    return rpc;
+}
+
+void size_options(const Settings& settings, NodeOptions& options) {
+    const auto mebibytes = [&](std::string_view name, std::uint64_t bytes) {
+        return static_cast<std::uint64_t>(settings.integer(name, static_cast<std::int64_t>(bytes / kMiB))) *
+               kMiB;
+    };
+    options.waiting_limit = mebibytes("maxwaitingblocks", options.waiting_limit);
+    options.segment_bytes = mebibytes("segmentsize", options.segment_bytes);
+    options.map_bytes = mebibytes("mapsize", options.map_bytes);
+    options.min_free_disk = mebibytes("minfreedisk", options.min_free_disk);
+    options.recent_block_bytes = mebibytes("recentblocks", options.recent_block_bytes);
+    options.event_memory = mebibytes("eventmemory", options.event_memory);
+    options.open_segments = static_cast<std::size_t>(
+        settings.integer("opensegments", static_cast<std::int64_t>(options.open_segments)));
+}
+
+std::vector<std::string> given_lines(const Settings& settings) {
+    std::vector<std::string> lines;
+    settings.for_each([&](SettingSource source, const std::string& name, const Setting& setting) {
+        const OptionSpec* option = find_option(name);
+        const bool hidden = (option != nullptr && option->secret) || name.ends_with("password");
+        const std::string value = setting.negated ? "false"
+                                  : hidden        ? "****"
+                                                  : fmt::format("\"{}\"", setting.value);
+        lines.push_back(fmt::format(
+            "{}: {}={}", source == SettingSource::command_line ? "Command-line arg" : "Config file arg", name,
+            value));
+    });
+    return lines;
+}
+
+}  // namespace
+
+NodeOptions default_options(const ChainParams& params, const fs::path& datadir) {
+    NodeOptions options;
+    options.params = &params;
+    options.datadir = datadir;
+    options.chain_dir = params.directory.empty() ? datadir : datadir / params.directory;
+    options.pid_file = options.chain_dir / "blockpubd.pid";
+    options.rpc.port = params.rpc_port;
+    options.rpc.cookie_file = options.chain_dir / ".cookie";
+    options.minimum_chainwork = params.minimum_chainwork;
+    return options;
+}
+
+Result<NodeOptions> read_options(Settings command_line) {
+    std::vector<std::string> warnings;
+    std::string config_file;
+    auto settings = with_files(command_line, config_file, warnings);
+    if (!settings) return forward_error(settings);
+    const auto chain = chosen_chain(*settings);
+    if (!chain) return std::unexpected(chain.error());
+    const ChainParams& params = chain_params(*chain);
+    settings->select_network(params.name);
+    if (auto valid = settings->validate(); !valid) return forward_error(valid);
+    if (auto possible = refuse_what_is_not_there(*settings, *chain); !possible)
+        return forward_error(possible);
+    const auto datadir = base_directory(*settings);
+    if (!datadir) return std::unexpected(datadir.error());
+
+    NodeOptions options = default_options(params, *datadir);
+    options.config_file = std::move(config_file);
+    options.datadir_given = settings->text("datadir").has_value();
+    if (const auto pid = settings->text("pid")) options.pid_file = user_path(*pid, options.chain_dir);
+    options.daemon_wait = settings->flag("daemonwait", false);
+    options.daemonize = options.daemon_wait || settings->flag("daemon", false);
+    options.commands = {settings->text("blocknotify").value_or(""),
+                        settings->text("startupnotify").value_or(""),
+                        settings->text("shutdownnotify").value_or("")};
+    if (auto done = chain_options(*settings, options); !done) return forward_error(done);
+    size_options(*settings, options);
+    auto log = log_options(*settings, options.chain_dir);
+    if (!log) return forward_error(log);
+    options.log = std::move(*log);
+    auto sources = source_options(*settings);
+    if (!sources) return forward_error(sources);
+    options.sources = std::move(*sources);
+    auto rpc = rpc_options(*settings, options);
+    if (!rpc) return forward_error(rpc);
+    options.rpc = std::move(*rpc);
+    for (const OptionSpec& option : option_table()) {
+        if (option.group != OptionGroup::zmq) continue;
+        const auto single = settings->text(option.name);
+        if (option.kind == OptionKind::integer && single)
+            options.zmq.push_back({std::string(option.name), *single});
+        if (option.kind != OptionKind::list) continue;
+        for (auto& value : values(*settings, option.name))
+            options.zmq.push_back({std::string(option.name), value});
+    }
+    options.warnings = std::move(warnings);
+    options.warnings.insert(options.warnings.end(), settings->warnings().begin(), settings->warnings().end());
+    warn_of_no_effect(*settings, params.name, options.warnings);
+    options.given = given_lines(*settings);
+    return options;
+}
+
+}  // namespace blockpub

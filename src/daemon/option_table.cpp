@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/option_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace blockpub {
+namespace {
+
+using enum OptionGroup;
+using enum OptionKind;
+
+constexpr std::int64_t kNoMinimum = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kNoMaximum = std::numeric_limits<std::int64_t>::max();
+
+constexpr OptionSpec kOptions[] = {
+    {"help", "", general, flag, "Print this and exit (also -? and -h)"},
+    {"version", "", general, flag, "Print the version and exit"},
+    {"conf", "<file>", general, text,
+     "Configuration file; a relative path starts at the data directory. May be the node's own bitcoin.conf: "
+     "its "
+     "[blockpub] section then overrides (default: blockpub.conf, or bitcoin.conf where only that is there)"},
+    {"datadir", "<dir>", general, text, "Data directory (default: ~/.blockpub)"},
+    {"includeconf", "<file>", general, list,
+     "Another configuration file to read; in a configuration file only, a relative path starts at the data "
+     "directory"},
+    {"daemon", "", general, flag, "Run in the background (default: 0)"},
+    {"daemonwait", "", general, flag,
+     "As -daemon, and return only when the start is done or has failed (default: 0)"},
+    {"pid", "<file>", general, text,
+     "File for the process id; a relative path starts at the chain's directory (default: blockpubd.pid)"},
+    {"blocknotify", "<cmd>", general, text, "Run a command when the tip changes; %s is the block hash",
+     kNoMinimum, kNoMaximum, false, true},
+    {"startupnotify", "<cmd>", general, text, "Run a command when the daemon is ready", kNoMinimum,
+     kNoMaximum, false, true},
+    {"shutdownnotify", "<cmd>", general, text, "Run a command before the daemon stops", kNoMinimum,
+     kNoMaximum, false, true},
+    {"mocktime", "<n>", general, integer,
+     "Fix the clock at a Unix time, in seconds; 0 lets it run (default: 0)", 0, std::int64_t{1} << 33},
+
+    {"chain", "<chain>", chain, text, "One of main, test, testnet4, signet, regtest (default: main)"},
+    {"testnet", "", chain, flag, "The same as -chain=test, the third test network"},
+    {"testnet4", "", chain, flag, "The same as -chain=testnet4"},
+    {"signet", "", chain, flag, "The same as -chain=signet"},
+    {"regtest", "", chain, flag, "The same as -chain=regtest"},
+    {"minimumchainwork", "<hex>", chain, text,
+     "Work below which a chain counts as being in initial download, in hexadecimal (default: bitcoind 28.1's "
+     "for the "
+     "chain)"},
+    {"maxtipage", "<n>", chain, integer,
+     "Age of the tip in seconds beyond which initial download lasts (default: 86400)", 1, kNoMaximum},
+
+    {"loadblock", "<file>", source, list,
+     "Import blocks from a file of blk*.dat records at start, plain or with the key in the xor.dat beside it "
+     "(may be "
+     "repeated)"},
+    {"importblocks", "<dir>", source, text,
+     "Import a bitcoind 'blocks' directory at start, obfuscated or not; takes up where an earlier run "
+     "stopped"},
+    {"exportblocks", "<dir>", source, text,
+     "Write all blocks into blk*.dat files in an empty or new directory, then exit"},
+    {"exportkey", "<hex>", source, text,
+     "Obfuscate exported files with this key of 8 bytes, and write it to xor.dat (default: none)"},
+    {"stopafterblockimport", "", source, flag,
+     "Exit when -loadblock and -importblocks are done (default: 0)"},
+    {"connect", "<ip>", source, list,
+     "0 is taken, as in bitcoind. This version has no peer-to-peer source, so a host is refused", kNoMinimum,
+     kNoMaximum, true},
+    {"listen", "", source, flag,
+     "0 is taken, as in bitcoind. This version accepts no peers, so 1 is refused"},
+    {"maxwaitingblocks", "<n>", source, integer,
+     "Disk for blocks whose parent is not here yet, in MiB; more let an import come in a wilder order "
+     "(default: 4096)",
+     16, 1 << 20},
+
+    {"segmentsize", "<n>", storage, integer,
+     "Size of a block segment file in MiB, for new ones; larger ones mean fewer files and coarser pruning "
+     "(default: "
+     "128, 16 to 4096)",
+     16, 4096},
+    {"mapsize", "<n>", storage, integer,
+     "Address space reserved for the chain tables in MiB; it takes no memory and no disk (default: 1048576)",
+     64, std::int64_t{1} << 24},
+    {"minfreedisk", "<n>", storage, integer,
+     "Free disk in MiB below which writing waits until there is more (default: 50)", 0, 1 << 24},
+    {"opensegments", "<n>", storage, integer,
+     "Sealed segments kept open, one descriptor and one mapping each (default: 128)", 4, 4096},
+    {"recentblocks", "<n>", storage, integer,
+     "Memory for the blocks that arrived or were read last, in MiB (default: 64)", 8, 1 << 16},
+    {"eventmemory", "<n>", storage, integer,
+     "Memory for events that a publisher has not taken yet, in MiB; older ones come back from the disk "
+     "(default: 64)",
+     1, 1 << 16},
+
+    {"server", "", rpc, flag, "Accept JSON-RPC requests (default: 1)"},
+    {"rest", "", rpc, flag, "Accept REST requests; this version answers none yet (default: 0)"},
+    {"rpcport", "<port>", rpc, integer,
+     "Port for JSON-RPC (default: 8372, testnet3 18372, testnet4 48372, signet 38372, regtest 18483)", 0,
+     65535, true},
+    {"rpcbind", "<addr>[:port]", rpc, list,
+     "Address to listen on for JSON-RPC; beyond loopback only together with -rpcallowip (default: 127.0.0.1 "
+     "and ::1)",
+     kNoMinimum, kNoMaximum, true},
+    {"rpcallowip", "<ip>", rpc, list,
+     "Let clients from an address, an address/netmask or an address/prefix in (default: loopback only)"},
+    {"rpcuser", "<user>", rpc, text, "User name for JSON-RPC", kNoMinimum, kNoMaximum, false, true},
+    {"rpcpassword", "<pw>", rpc, text, "Password for JSON-RPC", kNoMinimum, kNoMaximum, false, true},
+    {"rpcauth", "<userpw>", rpc, list,
+     "User, salt and password hash: <user>:<salt>$<hash>, as rpcauth.py makes it", kNoMinimum, kNoMaximum,
+     false, true},
+    {"rpccookiefile", "<loc>", rpc, text,
+     "Where the cookie goes; a relative path starts at the chain's directory (default: .cookie)"},
+    {"rpccookieperms", "<readable-by>", rpc, text,
+     "Who may read the cookie: owner, group or all (default: owner)"},
+    {"rpcthreads", "<n>", rpc, integer, "Threads that serve JSON-RPC (default: 4)", 1, 256},
+    {"rpcworkqueue", "<n>", rpc, integer,
+     "Requests that wait for a thread; further ones wait in their sockets (default: 64)", 1, 1 << 16},
+    {"rpcservertimeout", "<n>", rpc, integer,
+     "Seconds without progress after which a connection ends (default: 30)", 1, 86400},
+    {"rpcwhitelist", "<whitelist>", rpc, list, "The methods that a user may call: <user>:<method>,<method>"},
+    {"rpcwhitelistdefault", "", rpc, flag,
+     "Whether a user without -rpcwhitelist may call none (default: 1 when -rpcwhitelist is given, else 0)"},
+
+    {"zmqpubhashblock", "<address>", zmq, list,
+     "Publish the hash of each new tip at an endpoint (may be repeated)"},
+    {"zmqpubhashblockhwm", "<n>", zmq, integer,
+     "Messages queued per subscriber before more are dropped, 0 for no limit; the largest of an endpoint "
+     "counts "
+     "(default: 1000)",
+     0, std::numeric_limits<std::int32_t>::max()},
+    {"zmqpubhashtx", "<address>", zmq, list, "Publish the hash of each transaction"},
+    {"zmqpubhashtxhwm", "<n>", zmq, integer, "As -zmqpubhashblockhwm (default: 1000)", 0,
+     std::numeric_limits<std::int32_t>::max()},
+    {"zmqpubrawblock", "<address>", zmq, list, "Publish each new tip's block"},
+    {"zmqpubrawblockhwm", "<n>", zmq, integer,
+     "As -zmqpubhashblockhwm; a slow subscriber may hold so many blocks in memory (default: 1000)", 0,
+     std::numeric_limits<std::int32_t>::max()},
+    {"zmqpubrawtx", "<address>", zmq, list, "Publish each transaction"},
+    {"zmqpubrawtxhwm", "<n>", zmq, integer, "As -zmqpubhashblockhwm (default: 1000)", 0,
+     std::numeric_limits<std::int32_t>::max()},
+    {"zmqpubsequence", "<address>", zmq, list, "Publish every block connected and disconnected, in order"},
+    {"zmqpubsequencehwm", "<n>", zmq, integer, "As -zmqpubhashblockhwm (default: 1000)", 0,
+     std::numeric_limits<std::int32_t>::max()},
+
+    {"debug", "<category>", log, list,
+     "Log more about a subject: zmq, http, rpc, chain, store, import, bus, net; 1 or all for all (default: "
+     "none)"},
+    {"debugexclude", "<category>", log, list, "Leave a subject of -debug out"},
+    {"debuglogfile", "<file>", log, text,
+     "Log file; a relative path starts at the chain's directory, 0 writes none (default: debug.log)"},
+    {"printtoconsole", "", log, flag, "Log to standard output too (default: 1 without -daemon, else 0)"},
+    {"logtimestamps", "", log, flag, "Begin each line with the time in UTC (default: 1)"},
+    {"logtimemicros", "", log, flag, "Show microseconds in times (default: 0)"},
+    {"shrinkdebugfile", "", log, flag,
+     "Cut the log file to its last 10 MB at start when it is longer (default: 1 without -debug)"},
+};
+
+// The rest of what bitcoind 28.1 takes, wallet, GUI and hidden ones included.
+constexpr std::string_view kForeign[] = {
+    "acceptnonstdtxn",
+    "acceptstalefeeestimates",
+    "addnode",
+    "addresstype",
+    "alertnotify",
+    "allowignoredconf",
+    "asmap",
+    "assumevalid",
+    "avoidpartialspends",
+    "bantime",
+    "bind",
+    "blockfilterindex",
+    "blockmaxweight",
+    "blockmintxfee",
+    "blockreconstructionextratxn",
+    "blocksdir",
+    "blocksonly",
+    "blocksxor",
+    "blockversion",
+    "bytespersigop",
+    "capturemessages",
+    "changetype",
+    "checkaddrman",
+    "checkblockindex",
+    "checkblocks",
+    "checklevel",
+    "checkmempool",
+    "checkpoints",
+    "choosedatadir",
+    "cjdnsreachable",
+    "coinstatsindex",
+    "consolidatefeerate",
+    "datacarrier",
+    "datacarriersize",
+    "dbbatchsize",
+    "dbcache",
+    "dbcrashratio",
+    "dblogsize",
+    "deprecatedrpc",
+    "disablewallet",
+    "discardfee",
+    "discover",
+    "dns",
+    "dnsseed",
+    "dustrelayfee",
+    "externalip",
+    "fallbackfee",
+    "fastprune",
+    "fixedseeds",
+    "flushwallet",
+    "forcecompactdb",
+    "forcednsseed",
+    "help-debug",
+    "i2pacceptincoming",
+    "i2psam",
+    "incrementalrelayfee",
+    "ipcbind",
+    "keypool",
+    "lang",
+    "limitancestorcount",
+    "limitancestorsize",
+    "limitdescendantcount",
+    "limitdescendantsize",
+    "listenonion",
+    "logips",
+    "loglevel",
+    "loglevelalways",
+    "logsourcelocations",
+    "logthreadnames",
+    "maxapsfee",
+    "maxconnections",
+    "maxmempool",
+    "maxorphantx",
+    "maxreceivebuffer",
+    "maxsendbuffer",
+    "maxsigcachesize",
+    "maxtxfee",
+    "maxuploadtarget",
+    "mempoolexpiry",
+    "mempoolfullrbf",
+    "min",
+    "minrelaytxfee",
+    "mintxfee",
+    "natpmp",
+    "networkactive",
+    "onion",
+    "onlynet",
+    "par",
+    "paytxfee",
+    "peerblockfilters",
+    "peerbloomfilters",
+    "peertimeout",
+    "permitbaremultisig",
+    "persistmempool",
+    "persistmempoolv1",
+    "port",
+    "printpriority",
+    "privdb",
+    "proxy",
+    "proxyrandomize",
+    "prune",
+    "reindex",
+    "reindex-chainstate",
+    "resetguisettings",
+    "rpcdoccheck",
+    "rpcserialversion",
+    "seednode",
+    "settings",
+    "signer",
+    "signetchallenge",
+    "signetseednode",
+    "spendzeroconfchange",
+    "splash",
+    "stopatheight",
+    "swapbdbendian",
+    "test",
+    "testactivationheight",
+    "timeout",
+    "torcontrol",
+    "torpassword",
+    "txconfirmtarget",
+    "txindex",
+    "txreconciliation",
+    "uacomment",
+    "uiplatform",
+    "unsafesqlitesync",
+    "upnp",
+    "v2transport",
+    "vbparams",
+    "wallet",
+    "walletbroadcast",
+    "walletcrosschain",
+    "walletdir",
+    "walletnotify",
+    "walletrbf",
+    "walletrejectlongchains",
+    "whitebind",
+    "whitelist",
+    "whitelistforcerelay",
+    "whitelistrelay",
+    "zapwallettxes",
+};
+
+// They only matter to peers, to the mempool or to self-checks, of which there is nothing here to differ from.
+constexpr std::string_view kSilent[] = {
+    "acceptnonstdtxn",
+    "checkblockindex",
+    "checkmempool",
+    "disablewallet",
+    "discover",
+    "dns",
+    "dnsseed",
+    "fixedseeds",
+    "listenonion",
+    "natpmp",
+    "persistmempool",
+    "persistmempoolv1",
+    "port",
+    "rpcdoccheck",
+    "upnp",
+};
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        std::size_t diagonal = row[0];
+        row[0] = i;
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const std::size_t above = row[j];
+            row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+            diagonal = above;
+        }
+    }
+    return row[b.size()];
+}
+
+void append_wrapped(std::string& out, std::string_view text) {
+    constexpr std::size_t kIndent = 7;
+    constexpr std::size_t kWidth = 79;
+    std::size_t column = kWidth;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find(' '), text.size());
+        if (column + 1 + end > kWidth) {
+            if (!out.ends_with('\n')) out += '\n';
+            out.append(kIndent, ' ');
+            column = kIndent;
+        } else {
+            out += ' ';
+            ++column;
+        }
+        out += text.substr(0, end);
+        column += end;
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    out += "\n\n";
+}
+
+constexpr std::string_view group_title(OptionGroup group) {
+    switch (group) {
+        case general:
+            return "Options:";
+        case chain:
+            return "Chain selection and rules:";
+        case source:
+            return "Where blocks come from, and go to:";
+        case storage:
+            return "Store and memory:";
+        case rpc:
+            return "JSON-RPC server:";
+        case zmq:
+            return "ZeroMQ notifications (endpoints: tcp://127.0.0.1:28332, ipc:///path, unix:/path):";
+        case log:
+            return "Logging:";
+    }
+    return "";
+}
+
+}  // namespace
+
+std::span<const OptionSpec> option_table() {
+    return kOptions;
+}
+
+const OptionSpec* find_option(std::string_view name) {
+    const auto* found = std::ranges::find(kOptions, name, &OptionSpec::name);
+    return found == std::end(kOptions) ? nullptr : found;
+}
+
+bool is_foreign_option(std::string_view name) {
+    return std::ranges::find(kForeign, name) != std::end(kForeign);
+}
+bool is_silent_option(std::string_view name) {
+    return std::ranges::find(kSilent, name) != std::end(kSilent);
+}
+
+std::string closest_option(std::string_view name) {
+    constexpr std::size_t kNear = 3;
+    constexpr std::size_t kLongestName = 64;
+    if (name.size() > kLongestName) return {};
+    std::string_view best;
+    std::size_t best_distance = std::min(kNear, name.size() / 2) + 1;
+    for (const OptionSpec& option : kOptions) {
+        const std::size_t distance = edit_distance(name, option.name);
+        if (distance >= best_distance) continue;
+        best = option.name;
+        best_distance = distance;
+    }
+    return std::string(best);
+}
+
+std::string help_text() {
+    std::string out =
+        "Usage: blockpubd [options]\n\n"
+        "Takes a Bitcoin node's blocks, keeps them, and announces them with bitcoind's ZeroMQ frames.\n"
+        "One dash or two; -no<option> and -<option>=0 turn an option off.\n";
+    bool first = true;
+    OptionGroup group = general;
+    for (const OptionSpec& option : kOptions) {
+        if (first || option.group != group) {
+            group = option.group;
+            out.append("\n").append(group_title(group)).append("\n\n");
+            first = false;
+        }
+        out.append("  -").append(option.name);
+        if (!option.value.empty()) out.append("=").append(option.value);
+        append_wrapped(out, option.help);
+    }
+    return out;
+}
+
+}  // namespace blockpub

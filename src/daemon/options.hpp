@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "daemon/log_file.hpp"
+#include "daemon/settings.hpp"
+#include "primitives/chain_params.hpp"
+
+#include <blockpub/result.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace blockpub {
+
+/// JSON-RPC as configured; what the fields mean stands with the options of the same names.
+struct RpcOptions {
+    bool server = true;
+    std::uint16_t port = 0;  ///< 0: the system chooses
+    std::vector<std::string> bind;
+    std::vector<std::string> allow_ip;
+    std::optional<std::string> user;
+    std::optional<std::string> password;
+    std::vector<std::string> auth;
+    std::filesystem::path cookie_file;
+    std::string cookie_perms = "owner";
+    std::size_t threads = 4;
+    std::size_t work_queue = 64;
+    std::chrono::seconds timeout{30};
+    std::vector<std::string> whitelist;
+    std::optional<bool> whitelist_default;
+};
+
+/// One `-zmqpub…` option as it was given.
+struct ZmqSetting {
+    std::string name;
+    std::string value;
+};
+
+struct CommandOptions {
+    std::string block_notify;
+    std::string startup_notify;
+    std::string shutdown_notify;
+};
+
+/// Where blocks come from and go to at the start.
+struct SourceOptions {
+    std::vector<std::filesystem::path> load_block;
+    std::optional<std::filesystem::path> import_blocks;
+    std::optional<std::filesystem::path> export_blocks;
+    std::optional<std::array<std::uint8_t, 8>> export_key;
+    bool stop_after_import = false;
+    [[nodiscard]] bool any() const { return !load_block.empty() || import_blocks.has_value(); }
+};
+
+/// All that a node is started with: one value for each option, defaults filled in, ranges checked.
+/// Units: bytes and seconds.
+struct NodeOptions {
+    const ChainParams* params = nullptr;
+    std::filesystem::path datadir;
+    bool datadir_given = false;       ///< then it must exist; else it is made
+    std::filesystem::path chain_dir;  ///< where this chain's files are
+    std::string config_file;          ///< the one that was read; empty for none
+    std::filesystem::path pid_file;
+    bool daemonize = false;
+    bool daemon_wait = false;
+    LogOptions log;
+    CommandOptions commands;
+    SourceOptions sources;
+    RpcOptions rpc;
+    std::vector<ZmqSetting> zmq;
+
+    std::int64_t mocktime = 0;
+    Uint256 minimum_chainwork;
+    std::chrono::seconds max_tip_age{24 * 60 * 60};
+    std::uint64_t waiting_limit = std::uint64_t{4} << 30;
+    std::uint64_t segment_bytes = std::uint64_t{128} << 20;
+    std::uint64_t map_bytes = std::uint64_t{1} << 40;
+    std::uint64_t min_free_disk = std::uint64_t{50} << 20;
+    std::size_t open_segments = 128;
+    std::size_t recent_block_bytes = std::size_t{64} << 20;
+    std::size_t event_memory = std::size_t{64} << 20;
+
+    std::vector<std::string> warnings;  ///< for the log, in order
+    std::vector<std::string> given;     ///< what was given, for the log, secrets left out
+};
+
+/// Defaults for a chain in a data directory, as if nothing else had been given.
+[[nodiscard]] NodeOptions default_options(const ChainParams& params, const std::filesystem::path& datadir);
+
+/// Reads the configuration files that `command_line` leads to, and makes options of it all.
+/// Errors: invalid_argument and io, one sentence that says what to mend.
+[[nodiscard]] Result<NodeOptions> read_options(Settings command_line);
+
+}  // namespace blockpub

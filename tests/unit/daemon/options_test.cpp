@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/options.hpp"
+
+#include "daemon/option_table.hpp"
+#include "temporary_directory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+using namespace blockpub;
+
+namespace {
+
+Result<NodeOptions> read(const test::TemporaryDirectory& directory, std::vector<std::string> arguments) {
+    arguments.push_back("-datadir=" + directory.path().string());
+    std::vector<const char*> pointers;
+    for (const auto& argument : arguments) pointers.push_back(argument.c_str());
+    auto settings = Settings::from_command_line(pointers);
+    if (!settings) return forward_error(settings);
+    return read_options(std::move(*settings));
+}
+
+bool warns(const NodeOptions& options, std::string_view of) {
+    return std::ranges::any_of(options.warnings,
+                               [&](const auto& line) { return line.find(of) != line.npos; });
+}
+
+}  // namespace
+
+TEST_SUITE("daemon.options") {
+    TEST_CASE("each chain has its directory and its port") {
+        struct Case {
+            const char* option;
+            const char* name;
+            const char* directory;
+            int port;
+        };
+        constexpr Case kCases[] = {
+            {"-chain=main", "main", "", 8372},
+            {"-testnet", "test", "testnet3", 18372},
+            {"-chain=test", "test", "testnet3", 18372},
+            {"-testnet4", "testnet4", "testnet4", 48372},
+            {"-signet", "signet", "signet", 38372},
+            {"-regtest", "regtest", "regtest", 18483},
+            {"--regtest=1", "regtest", "regtest", 18483},
+            {"-noregtest", "main", "", 8372},
+        };
+        const test::TemporaryDirectory directory;
+        for (const Case& c : kCases) {
+            CAPTURE(c.option);
+            const auto options = read(directory, {c.option});
+            REQUIRE(options);
+            CHECK(options->params->name == c.name);
+            CHECK(options->rpc.port == c.port);
+            const auto chain_dir = *c.directory == '\0' ? directory.path() : directory.path() / c.directory;
+            CHECK(options->chain_dir == chain_dir);
+            CHECK(options->rpc.cookie_file == chain_dir / ".cookie");
+            CHECK(options->log.file == chain_dir / "debug.log");
+            CHECK(options->pid_file == chain_dir / "blockpubd.pid");
+        }
+    }
+
+    TEST_CASE("a wrong option is refused in one sentence") {
+        struct Case {
+            const char* name;
+            std::vector<std::string> arguments;
+            const char* error;
+        };
+        const Case cases[] = {
+            {"two chains",
+             {"-regtest", "-signet"},
+             "Invalid combination of -regtest, -signet, -testnet, -testnet4 and -chain. Can use at most "
+             "one."},
+            {"an unknown chain",
+             {"-chain=foo"},
+             "Unknown chain foo. Choose one of main, test, testnet4, signet, regtest."},
+            {"a host to connect to",
+             {"-connect=10.0.0.1"},
+             "-connect=10.0.0.1: this version takes no blocks from peers; give -connect=0, and blocks by "
+             "-importblocks=<dir>, -loadblock=<file> or the RPC submitblock."},
+            {"listening",
+             {"-listen=1"},
+             "-listen: this version accepts no peers; give -listen=0, and blocks by -importblocks=<dir>, "
+             "-loadblock=<file> or the RPC submitblock."},
+            {"another signet",
+             {"-signet", "-signetchallenge=51"},
+             "-signetchallenge: only the default signet is followed; leave the option out."},
+            {"a log category",
+             {"-debug=foo"},
+             "Unsupported logging category -debug=foo; there are zmq, http, rpc, chain, store, import, bus, "
+             "net and "
+             "all."},
+            {"minimum work",
+             {"-minimumchainwork=xyz"},
+             "Invalid minimum work specified (xyz), must be up to 64 hex digits"},
+            {"too much minimum work",
+             {"-minimumchainwork=" + std::string(65, '1')},
+             "Invalid minimum work specified "
+             "(11111111111111111111111111111111111111111111111111111111111111111), must "
+             "be up to 64 hex digits"},
+            {"a short key",
+             {"-exportblocks=x", "-exportkey=01"},
+             "-exportkey=01: a key is 8 bytes, 16 hexadecimal digits."},
+            {"a key for nothing",
+             {"-exportkey=0102030405060708"},
+             "-exportkey says nothing without -exportblocks=<dir>."},
+            {"cookie permissions",
+             {"-rpccookieperms=world"},
+             "Invalid -rpccookieperms=world; must be one of 'owner', 'group', or 'all'."},
+        };
+        const test::TemporaryDirectory directory;
+        for (const Case& c : cases) {
+            CAPTURE(c.name);
+            const auto options = read(directory, c.arguments);
+            REQUIRE_FALSE(options);
+            CHECK(options.error().context == c.error);
+        }
+    }
+
+    TEST_CASE("what conform-like tools pass is taken without a word") {
+        const test::TemporaryDirectory directory;
+        const auto options =
+            read(directory, {"-regtest", "-server", "-listen=0", "-rpcport=1234", "-port=1235",
+                             "-mocktime=1610000000", "-acceptnonstdtxn=1", "-printtoconsole=0",
+                             "-persistmempool=0", "-connect=0", "-maxtipage=100000000"});
+        REQUIRE(options);
+        CHECK(options->warnings.empty());
+        CHECK(options->mocktime == 1610000000);
+        CHECK(options->rpc.port == 1234);
+        CHECK(options->max_tip_age.count() == 100000000);
+        CHECK_FALSE(options->log.console);
+        CHECK(read(directory, {"-noconnect"}));
+        CHECK(warns(*read(directory, {"-rest"}), "-rest"));
+    }
+
+    TEST_CASE("options of bitcoind without a use are warned of in one line") {
+        const test::TemporaryDirectory directory;
+        const auto options = read(directory, {"-dbcache=5", "-wallet=x", "-prune=550", "-txindex=0"});
+        REQUIRE(options);
+        CHECK(options->warnings ==
+              std::vector<std::string>{"-prune: this version keeps every block.",
+                                       "Options of bitcoind that blockpub has no use for: dbcache, wallet"});
+    }
+
+    TEST_CASE("blockpub.conf is read before bitcoin.conf, and -conf before both") {
+        const test::TemporaryDirectory directory;
+        directory.write("bitcoin.conf", "rpcport=1\n");
+        CHECK(read(directory, {})->rpc.port == 1);
+        directory.write("blockpub.conf", "rpcport=2\n");
+        CHECK(read(directory, {})->rpc.port == 2);
+        directory.write("other.conf", "rpcport=3\n");
+        CHECK(read(directory, {"-conf=other.conf"})->rpc.port == 3);
+        CHECK(read(directory, {"-conf=" + (directory.path() / "other.conf").string()})->rpc.port == 3);
+        CHECK(read(directory, {"-noconf"})->rpc.port == 8372);
+        CHECK(read(directory, {"-conf=none.conf"})
+                  .error()
+                  .context.starts_with("Error reading configuration file: specified config file"));
+        CHECK(read(directory, {"-conf=other.conf"})->config_file ==
+              (directory.path() / "other.conf").string());
+    }
+
+    TEST_CASE("the node's own bitcoin.conf may be shared, with a section of ours") {
+        const test::TemporaryDirectory directory;
+        directory.write(
+            "bitcoin.conf",
+            "server=1\nlisten=1\ndbcache=4000\nrpcport=8332\nzmqpubrawblock=tcp://127.0.0.1:28332\n"
+            "[blockpub]\nrpcport=9000\nzmqpubrawblock=tcp://127.0.0.1:29332\n");
+        const auto options = read(directory, {});
+        REQUIRE(options);
+        CHECK(options->rpc.port == 9000);
+        REQUIRE(options->zmq.size() == 1);
+        CHECK(options->zmq[0].name == "zmqpubrawblock");
+        CHECK(options->zmq[0].value == "tcp://127.0.0.1:29332");
+        CHECK(warns(*options, "dbcache, listen"));
+    }
+
+    TEST_CASE("a file may choose the chain, and its section then counts") {
+        const test::TemporaryDirectory directory;
+        directory.write("blockpub.conf", "regtest=1\nrpcport=5\n[regtest]\nrpcport=6\n[test]\nrpcport=7\n");
+        const auto options = read(directory, {});
+        REQUIRE(options);
+        CHECK(options->params->name == "regtest");
+        CHECK(options->rpc.port == 6);
+    }
+
+    TEST_CASE("an option of one network outside a section is named") {
+        const test::TemporaryDirectory directory;
+        directory.write("blockpub.conf", "regtest=1\nrpcport=5\n");
+        const auto options = read(directory, {});
+        REQUIRE(options);
+        CHECK(options->rpc.port == 18483);
+        CHECK(
+            warns(*options,
+                  "Config setting for -rpcport only applied on regtest network when in [regtest] section."));
+    }
+
+    TEST_CASE("a file may include others, which may not include more") {
+        const test::TemporaryDirectory directory;
+        directory.write("blockpub.conf", "includeconf=more.conf\nrpcthreads=3\n");
+        directory.write("more.conf", "rpcthreads=9\nrpcworkqueue=17\nincludeconf=third.conf\n");
+        const auto options = read(directory, {});
+        REQUIRE(options);
+        CHECK(options->rpc.threads == 3);
+        CHECK(options->rpc.work_queue == 17);
+        CHECK(warns(*options,
+                    "-includeconf cannot be used from included files; ignoring -includeconf=third.conf"));
+        std::filesystem::remove(directory.path() / "more.conf");
+        CHECK(read(directory, {})
+                  .error()
+                  .context.starts_with(
+                      "Error reading configuration file: Failed to include configuration file more.conf"));
+    }
+
+    TEST_CASE("debug categories add up, and can be left out again") {
+        const test::TemporaryDirectory directory;
+        const auto bit = [](LogCategory category) { return static_cast<std::size_t>(category); };
+        const auto options = read(directory, {"-debug=zmq", "-debug=rpc"});
+        REQUIRE(options);
+        CHECK(options->log.categories.test(bit(LogCategory::zmq)));
+        CHECK(options->log.categories.test(bit(LogCategory::rpc)));
+        CHECK_FALSE(options->log.categories.test(bit(LogCategory::chain)));
+        const auto most = read(directory, {"-debug", "-debugexclude=bus"});
+        REQUIRE(most);
+        CHECK(most->log.categories.test(bit(LogCategory::zmq)));
+        CHECK_FALSE(most->log.categories.test(bit(LogCategory::bus)));
+        CHECK(read(directory, {"-debug=zmq", "-debug=0"})->log.categories.none());
+        CHECK(read(directory, {"-debug=mempool"})->log.categories.none());
+    }
+
+    TEST_CASE("secrets are left out of what is logged of the options") {
+        const test::TemporaryDirectory directory;
+        directory.write("blockpub.conf", "rpcpassword=tell-nobody\n");
+        const auto options =
+            read(directory, {"-rpcuser=some-body", "-rpcauth=a:b$c-secret", "-blocknotify=curl token"});
+        REQUIRE(options);
+        CHECK(options->rpc.password == "tell-nobody");
+        std::string all;
+        for (const auto& line : options->given) all += line + "\n";
+        for (const char* secret : {"tell-nobody", "some-body", "c-secret", "token"}) {
+            CAPTURE(secret);
+            CHECK(all.find(secret) == all.npos);
+        }
+        CHECK(all.find("Config file arg: rpcpassword=****") != all.npos);
+    }
+
+    TEST_CASE("the operations manual names every option") {
+        const std::string manual =
+            test::file_text(std::filesystem::path(BLOCKPUB_SOURCE_ROOT) / "docs/operations.md");
+        REQUIRE_FALSE(manual.empty());
+        for (const OptionSpec& option : option_table()) {
+            CAPTURE(option.name);
+            CHECK(manual.find("`-" + std::string(option.name) + (option.value.empty() ? "`" : "=")) !=
+                  manual.npos);
+        }
+    }
+}

@@ -28,6 +28,8 @@ Result<SharedBytes> RecentBlocks::read_block(const BlockHash& hash) {
     return raw;
 }
 
-Result<MappedBytes> RecentBlocks::map_block(const BlockHash& hash) { return behind_.map_block(hash); }
+Result<MappedBytes> RecentBlocks::map_block(const BlockHash& hash) {
+    return behind_.map_block(hash);
+}
 
 }  // namespace blockpub

@@ -1,31 +1,33 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/mutex.hpp"
+
+#include <blockpub/block_reader.hpp>
+
 #include <cstddef>
 #include <deque>
 #include <unordered_map>
 
-#include "base/mutex.hpp"
-#include <blockpub/block_reader.hpp>
-
 namespace blockpub {
 
-/// The blocks that arrived or were read last, up to a number of bytes, in front of another reader: a block just
-/// connected is not read from the disk again by those who announce it.
+/// The blocks that arrived or were read last, up to a number of bytes, in front of another reader: a block
+/// just connected is not read from the disk again by those who announce it.
 ///
 /// Thread safety: every method from any thread.
 /// Ownership: borrows the reader behind it.
 /// Blocking: a miss reads through, without a lock held.
 /// Errors: those of the reader behind it; failures are not kept.
 class RecentBlocks final : public BlockReader {
-   public:
-    RecentBlocks(BlockReader& behind, std::size_t capacity_bytes) : behind_(behind), capacity_(capacity_bytes) {}
+ public:
+    RecentBlocks(BlockReader& behind, std::size_t capacity_bytes)
+        : behind_(behind), capacity_(capacity_bytes) {}
 
     void put(const BlockHash& hash, SharedBytes raw) BLOCKPUB_EXCLUDES(mutex_);
     [[nodiscard]] Result<SharedBytes> read_block(const BlockHash& hash) override BLOCKPUB_EXCLUDES(mutex_);
     [[nodiscard]] Result<MappedBytes> map_block(const BlockHash& hash) override;
 
-   private:
+ private:
     BlockReader& behind_;
     const std::size_t capacity_;
     Mutex mutex_;

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#include "store/block_lookup.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace blockpub {
+namespace {
+
+// Core's texts; clients compare them.
+constexpr char kNotFound[] = "Block not found";
+constexpr char kNotOnDisk[] = "Block not found on disk";
+constexpr char kPrunedText[] = "Block not available (pruned data)";
+
+/// A segment that has gone since the header was looked up was pruned.
+template <class T>
+Result<T> name_pruned(Result<T> bytes) {
+    if (!bytes && bytes.error().code == Errc::unavailable) return fail(Errc::unavailable, kPrunedText);
+    return bytes;
+}
+
+}  // namespace
+
+Result<HeaderRecord> BlockLookup::find(const BlockHash& hash) const {
+    auto snapshot = store_.snapshot();
+    if (!snapshot) return forward_error(snapshot);
+    auto record = snapshot->header(hash);
+    if (!record && record.error().code == Errc::not_found) return fail(Errc::not_found, kNotFound);
+    if (!record) return record;
+    if ((record->status & HeaderRecord::kPruned) != 0) return fail(Errc::unavailable, kPrunedText);
+    if (!record->block) return fail(Errc::unavailable, kNotOnDisk);
+    return record;
+}
+
+Result<SharedBytes> BlockLookup::read_block(const BlockHash& hash) {
+    const auto record = find(hash);
+    if (!record) return std::unexpected(record.error());
+    auto bytes = name_pruned(store_.read_blob(*record->block));
+    if (bytes &&
+        !std::ranges::equal(bytes->bytes().first(std::min<std::size_t>(bytes->size(), 80)), record->header)) {
+        return fail(Errc::corrupt,
+                    fmt::format("blob {} of segment {:05} is not block {}", record->block->number,
+                                record->block->segment, hash.display_hex()));
+    }
+    return bytes;
+}
+
+Result<MappedBytes> BlockLookup::map_block(const BlockHash& hash) {
+    const auto record = find(hash);
+    if (!record) return std::unexpected(record.error());
+    return name_pruned(store_.map_blob(*record->block));
+}
+
+}  // namespace blockpub

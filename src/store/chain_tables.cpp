@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+#include "store/chain_tables.hpp"
+
+#include <fmt/format.h>
+
+namespace blockpub {
+namespace {
+
+constexpr unsigned kMaxTables = 16;
+// One slot for each snapshot held at a time, all threads together; a slot is 64 bytes.
+constexpr unsigned kMaxReaders = 4096;
+
+}  // namespace
+
+Result<std::shared_ptr<ChainEnv>> ChainEnv::open(const ChainTablesOptions& options, bool writable) {
+    auto env = lmdb::Env::open({.path = options.directory,
+                                .flags = MDB_NOTLS | (writable ? 0U : unsigned{MDB_RDONLY | MDB_NOLOCK}),
+                                .map_bytes = options.map_bytes,
+                                .max_tables = kMaxTables,
+                                .max_readers = kMaxReaders});
+    if (!env) return forward_error(env);
+    auto opened = std::make_shared<ChainEnv>();
+    opened->lock_ = options.lock;
+    opened->env_ = std::move(*env);
+    return opened;
+}
+
+int ChainEnv::open_tables(unsigned flags) {
+    auto [code, txn] = lmdb::Txn::begin(env(), (flags & MDB_CREATE) != 0 ? 0 : unsigned{MDB_RDONLY});
+    const std::pair<const char*, lmdb::Table*> tables[] = {
+        {"header", &header}, {"active", &active}, {"tips", &tips}, {"event", &event}, {"meta", &meta}};
+    for (const auto& [name, table] : tables) {
+        if (code == 0) code = txn.open_table(name, flags, *table);
+    }
+    return code != 0 ? code : txn.commit();
+}
+
+std::pair<int, lmdb::Txn> ChainEnv::begin_read() {
+    lmdb::Txn txn;
+    {
+        const MutexLock lock(mutex_);
+        if (!parked_.empty()) {
+            txn = std::move(parked_.back());
+            parked_.pop_back();
+        }
+    }
+    if (!txn.is_open()) return lmdb::Txn::begin(env(), MDB_RDONLY);
+    const int code = txn.renew();
+    return {code, std::move(txn)};
+}
+
+void ChainEnv::end_read(lmdb::Txn txn) noexcept {
+    txn.park();
+    const MutexLock lock(mutex_);
+    if (parked_.size() < kParkedMost) parked_.push_back(std::move(txn));
+}
+
+Result<std::unique_ptr<ChainTables>> ChainTables::open(ChainTablesOptions options) {
+    std::unique_ptr<ChainTables> tables(new ChainTables(std::move(options)));
+    const auto& directory = tables->options_.directory;
+    std::error_code error;
+    std::filesystem::create_directories(directory, error);
+    if (error) return fail(Errc::io, fmt::format("{}: {}", directory.native(), error.message()));
+    auto env = ChainEnv::open(tables->options_, true);
+    if (!env) return forward_error(env);
+    if (auto cleared = (*env)->env().clear_stale_readers(); !cleared) return forward_error(cleared);
+    tables->writer_ = std::move(*env);
+    if (auto initialised = tables->initialise(); !initialised) return forward_error(initialised);
+    auto committer = Committer::open(directory / "data.mdb");
+    if (!committer) return forward_error(committer);
+    tables->committer_ = std::move(*committer);
+    {
+        const MutexLock lock(tables->mutex_);
+        tables->reader_ = tables->writer_;
+    }
+    return tables;
+}
+
+Result<void> ChainTables::initialise() {
+    const auto failed = [&](int code) {
+        return std::unexpected(lmdb::make_error(code, options_.directory.native()));
+    };
+    // Look before anything is written: a newer store must stay as it is.
+    int code = writer_->open_tables(0);
+    if (code == 0) {
+        auto [begun, txn] = lmdb::Txn::begin(writer_->env(), MDB_RDONLY);
+        if (begun != 0) return failed(begun);
+        bool fresh = false;
+        if (auto checked = check_identity(txn, fresh); !checked) return checked;
+        if (!fresh) return {};
+    } else if (code != MDB_NOTFOUND) {
+        return failed(code);
+    }
+    auto [begun, txn] = lmdb::Txn::begin(writer_->env(), 0);
+    code = begun;
+    const std::pair<const char*, lmdb::Table*> tables[] = {{"header", &writer_->header},
+                                                           {"active", &writer_->active},
+                                                           {"tips", &writer_->tips},
+                                                           {"event", &writer_->event},
+                                                           {"meta", &writer_->meta}};
+    for (const auto& [name, table] : tables) {
+        if (code == 0) code = txn.open_table(name, MDB_CREATE, *table);
+    }
+    if (code == 0) code = txn.put(writer_->meta, lmdb::as_bytes(kMetaSchema), encode_schema(kSchemaVersion));
+    if (code == 0)
+        code = txn.put(writer_->meta, lmdb::as_bytes(kMetaNetwork), encode_network(options_.network));
+    if (code == 0) code = txn.commit();
+    if (code != 0) return failed(code);
+    return {};
+}
+
+Result<void> ChainTables::check_identity(const lmdb::Txn& txn, bool& fresh) {
+    const auto& directory = options_.directory;
+    ByteSpan value;
+    int code = txn.get(writer_->meta, lmdb::as_bytes(kMetaSchema), value);
+    if (code == MDB_NOTFOUND) {
+        fresh = true;
+        return {};
+    }
+    if (code != 0) return std::unexpected(lmdb::make_error(code, directory.native()));
+    const auto schema = decode_schema(value);
+    if (!schema)
+        return fail(Errc::corrupt, fmt::format("{}: {}", directory.native(), schema.error().context));
+    if (*schema > kSchemaVersion) {
+        return fail(
+            Errc::unsupported,
+            fmt::format(
+                "{} was written by a newer blockpub (schema {}, this one knows up to {}): run that one, or "
+                "give another data directory",
+                directory.native(), *schema, kSchemaVersion));
+    }
+    code = txn.get(writer_->meta, lmdb::as_bytes(kMetaNetwork), value);
+    if (code != 0) return std::unexpected(lmdb::make_error(code, directory.native()));
+    const auto network = decode_network(value);
+    if (!network)
+        return fail(Errc::corrupt, fmt::format("{}: {}", directory.native(), network.error().context));
+    if (*network != options_.network) {
+        return fail(
+            Errc::invalid_argument,
+            fmt::format("{} holds another chain (genesis {}, expected {}): give another data directory",
+                        directory.native(), network->genesis.display_hex(),
+                        options_.network.genesis.display_hex()));
+    }
+    return {};
+}
+
+Result<void> ChainTables::write(const Layer& layer, const BlobEnd& blob_end) {
+    const auto failed = [&](int code) {
+        return std::unexpected(lmdb::make_error(code, options_.directory.native()));
+    };
+    auto [code, txn] = lmdb::Txn::begin(writer_->env(), 0);
+    if (code == 0) code = put_layer(txn, layer);
+    if (code == 0) code = put(txn, writer_->meta, lmdb::as_bytes(kMetaBlobEnd), encode_blob_end(blob_end));
+    if (code != 0) return failed(code);
+    return committer_->commit(std::move(txn), writer_->env(), options_.faults,
+                              {StoreFaults::Point::chain_commit, StoreFaults::Point::chain_sync});
+}
+
+int ChainTables::put(lmdb::Txn& txn, lmdb::Table table, ByteSpan key, ByteSpan value, unsigned flags) {
+    if (options_.faults != nullptr) {
+        if (const int code = options_.faults->at(StoreFaults::Point::chain_put); code != 0) return code;
+    }
+    return txn.put(table, key, value, flags);
+}
+
+int ChainTables::put_layer(lmdb::Txn& txn, const Layer& layer) {
+    int code = 0;
+    for (const auto& [hash, record] : layer.headers.entries()) {
+        if (code == 0) code = put(txn, writer_->header, hash.wire_bytes(), encode_header_record(record));
+    }
+    for (const auto& [height, hash] : layer.active.entries()) {
+        if (code != 0) break;
+        const auto key = encode_height_key(height);
+        code = hash ? put(txn, writer_->active, key, hash->wire_bytes()) : txn.erase(writer_->active, key);
+    }
+    for (const auto& [hash, present] : layer.tips.entries()) {
+        if (code != 0) break;
+        const auto& key = hash.wire_bytes();
+        code = present ? put(txn, writer_->tips, key, {}) : txn.erase(writer_->tips, key);
+    }
+    for (const EventRecord& event : layer.events) {
+        if (code != 0) break;
+        code =
+            put(txn, writer_->event, encode_index_key(event.index), encode_event_record(event), MDB_APPEND);
+    }
+    for (const auto& [key, value] : layer.meta.entries()) {
+        if (code != 0) break;
+        code = value ? put(txn, writer_->meta, lmdb::as_bytes(key), lmdb::as_bytes(*value))
+                     : txn.erase(writer_->meta, lmdb::as_bytes(key));
+    }
+    if (code == 0 && layer.tip)
+        code = put(txn, writer_->meta, lmdb::as_bytes(kMetaTip), encode_tip(*layer.tip));
+    return code;
+}
+
+std::shared_ptr<ChainEnv> ChainTables::current() const {
+    const MutexLock lock(mutex_);
+    return reader_;
+}
+
+Result<std::shared_ptr<ChainEnv>> ChainTables::replace(const std::shared_ptr<ChainEnv>& panicked) {
+    auto fresh = ChainEnv::open(options_, false);
+    if (!fresh) return fresh;
+    if (const int code = (*fresh)->open_tables(0); code != 0) {
+        return std::unexpected(lmdb::make_error(code, options_.directory.native()));
+    }
+    const MutexLock lock(mutex_);
+    // Several readers may have found out at a time; the first one's is kept.
+    if (reader_ == panicked) reader_ = *fresh;
+    return reader_;
+}
+
+Result<ChainTables::Reading> ChainTables::begin_read() {
+    auto env = current();
+    auto [code, txn] = env->begin_read();
+    if (code == MDB_PANIC) {
+        auto replaced = replace(env);
+        if (!replaced) return forward_error(replaced);
+        env = std::move(*replaced);
+        std::tie(code, txn) = env->begin_read();
+    }
+    if (code != 0) {
+        Error error = lmdb::make_error(code, options_.directory.native());
+        error.code = Errc::io;
+        return std::unexpected(std::move(error));
+    }
+    return Reading{std::move(env), std::move(txn)};
+}
+
+Result<void> ChainTables::renew(Reading& reading) {
+    reading.txn.park();
+    if (reading.txn.renew() == 0) return {};
+    auto again = begin_read();
+    if (!again) return forward_error(again);
+    reading = std::move(*again);
+    return {};
+}
+
+Result<BlobEnd> ChainTables::blob_end() {
+    auto reading = begin_read();
+    if (!reading) return forward_error(reading);
+    ByteSpan value;
+    const int code = reading->txn.get(reading->env->meta, lmdb::as_bytes(kMetaBlobEnd), value);
+    Result<BlobEnd> end = BlobEnd{};
+    if (code == 0) end = decode_blob_end(value);
+    if (code != 0 && code != MDB_NOTFOUND)
+        end = std::unexpected(lmdb::make_error(code, options_.directory.native()));
+    reading->env->end_read(std::move(reading->txn));
+    return end;
+}
+
+}  // namespace blockpub

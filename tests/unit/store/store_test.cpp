@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#include "unit/store/store_fixture.hpp"
+
+#include <blockpub/store.hpp>
+
+#include <doctest/doctest.h>
+
+using namespace blockpub;
+using namespace blockpub::test;
+
+TEST_SUITE_BEGIN("store.store");
+
+TEST_CASE("what was committed is there after the store was closed and opened again") {
+    const TemporaryDirectory directory;
+    const auto options = options_for(directory.path());
+    std::vector<BlobPlace> places;
+    {
+        auto store = open_store(options);
+        for (std::uint32_t height = 0; height < 50; ++height) {
+            places.push_back(must(store->append_blob(blob_of(height, 100 + height * 333))));
+            store->apply(step(height, height, places.back()));
+            if (height % 7 == 6) must(store->commit());
+        }
+        CHECK(store->pending_bytes() > 0);
+        must(store->commit());
+        CHECK(store->pending_bytes() == 0);
+        CHECK(store->status().commits == 8);
+    }
+    auto store = open_store(options);
+    auto snapshot = must(store->snapshot());
+    CHECK(must(snapshot.tip()) == Tip{hash_of(49), {49}});
+    CHECK(must(snapshot.tips()) == std::vector<BlockHash>{hash_of(49)});
+    CHECK(must(snapshot.next_event()) == 50);
+    for (std::uint32_t height = 0; height < 50; ++height) {
+        CHECK(must(snapshot.active({height})) == hash_of(height));
+        const auto record = must(snapshot.header(hash_of(height)));
+        CHECK(record.block == places[height]);
+        CHECK(same_bytes(must(store->read_blob(places[height])), blob_of(height, 100 + height * 333)));
+    }
+    const auto events = must(store->read_events(10, 5));
+    REQUIRE(events.size() == 5);
+    CHECK(events[0] == step(10, 10, places[10]).events[0]);
+    std::size_t headers = 0;
+    must(store->scan_headers([&](const BlockHash& hash, const HeaderRecord& record) -> Result<void> {
+        CHECK(hash == hash_of(record.height.value));
+        ++headers;
+        return {};
+    }));
+    CHECK(headers == 50);
+}
+
+TEST_CASE("what was applied is seen at once, and what was appended is read from memory") {
+    const TemporaryDirectory directory;
+    auto store = open_store(options_for(directory.path()));
+    CHECK(must(store->snapshot()).tip().error().code == Errc::not_found);
+    const auto place = must(store->append_blob(blob_of(1, 5000)));
+    CHECK(same_bytes(must(store->read_blob(place)), blob_of(1, 5000)));
+    CHECK(same_bytes(must(store->map_blob(place)), blob_of(1, 5000)));
+    store->apply(step(0, 0, place));
+    auto snapshot = must(store->snapshot());
+    CHECK(must(snapshot.tip()) == Tip{hash_of(0), {0}});
+    CHECK(must(snapshot.events(0, 10)).size() == 1);
+    CHECK(must(store->read_events(0, 10)).empty());
+    must(store->commit());
+    CHECK(must(store->read_events(0, 10)).size() == 1);
+    CHECK(must(snapshot.events(0, 10)).size() == 1);
+    CHECK(same_bytes(must(store->map_blob(place)), blob_of(1, 5000)));
+}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "store/block_lookup.hpp"
 
-#include <fmt/format.h>
+#include "primitives/header.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
 
 namespace blockpub {
 namespace {
@@ -37,8 +37,7 @@ Result<SharedBytes> BlockLookup::read_block(const BlockHash& hash) {
     const auto record = find(hash);
     if (!record) return std::unexpected(record.error());
     auto bytes = name_pruned(store_.read_blob(*record->block));
-    if (bytes &&
-        !std::ranges::equal(bytes->bytes().first(std::min<std::size_t>(bytes->size(), 80)), record->header)) {
+    if (bytes && (bytes->size() < BlockHeader::kSize || hash_header(bytes->bytes()) != hash)) {
         return fail(Errc::corrupt,
                     fmt::format("blob {} of segment {:05} is not block {}", record->block->number,
                                 record->block->segment, hash.display_hex()));

@@ -126,4 +126,8 @@ class Cursor {
     return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
+[[nodiscard]] inline std::string_view as_text(ByteSpan bytes) noexcept {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 }  // namespace blockpub::lmdb

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "store/snapshot.hpp"
 
+#include "store/merged_scan.hpp"
+
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <map>
 
@@ -31,31 +34,46 @@ Result<std::unique_ptr<Snapshot::Impl>> Snapshot::Impl::take(ChainTables& tables
 
 Result<void> Snapshot::Impl::scan_headers(
     const std::function<Result<void>(const BlockHash&, const HeaderRecord&)>& visit) const {
-    // A merge of two sorted rows: the table and the layers as one.
     const auto merged = layers->merged();
-    const auto above =
-        merged ? merged->headers.entries() : std::span<const FlatTable<BlockHash, HeaderRecord>::Entry>{};
-    auto from = above.begin();
-    auto [code, cursor] = lmdb::Cursor::open(reading.txn, reading.env->header);
-    ByteSpan key;
-    ByteSpan value;
-    if (code == 0) code = cursor.move(MDB_FIRST, key, value);
-    for (; code == 0; code = cursor.move(MDB_NEXT, key, value)) {
-        auto hash = decode_hash(key);
-        if (!hash) return forward_error(hash);
-        for (; from != above.end() && from->key < *hash; ++from) {
-            if (auto visited = visit(from->key, from->value); !visited) return visited;
-        }
-        if (from != above.end() && from->key == *hash) continue;  // the layer's word counts; it comes next
+    const auto above = [&](const BlockHash& hash, const HeaderRecord& record) -> Result<bool> {
+        if (auto visited = visit(hash, record); !visited) return forward_error(visited);
+        return true;
+    };
+    const auto below = [&](const BlockHash& hash, ByteSpan value) -> Result<bool> {
         auto record = decode_header_record(value);
         if (!record) return forward_error(record);
-        if (auto visited = visit(*hash, *record); !visited) return visited;
-    }
-    if (code != MDB_NOTFOUND) return table_failed(code, "header");
-    for (; from != above.end(); ++from) {
-        if (auto visited = visit(from->key, from->value); !visited) return visited;
-    }
-    return {};
+        return above(hash, *record);
+    };
+    const auto entries = merged ? merged->headers.entries() : decltype(merged->headers.entries()){};
+    return merged_scan<BlockHash, HeaderRecord>(reading.txn, reading.env->header, "table header", {}, entries,
+                                                decode_hash, below, above);
+}
+
+Result<void> Snapshot::Impl::scan_meta(
+    std::string_view prefix,
+    const std::function<Result<void>(std::string_view, std::string_view)>& visit) const {
+    using Entries = std::span<const FlatTable<std::string, std::optional<std::string>>::Entry>;
+    const auto merged = layers->merged();
+    Entries entries = merged ? merged->meta.entries() : Entries{};
+    entries = {std::ranges::lower_bound(entries, prefix, {},
+                                        [](const auto& entry) { return std::string_view(entry.key); }),
+               entries.end()};
+    const auto below = [&](const std::string& key, ByteSpan value) -> Result<bool> {
+        if (!key.starts_with(prefix)) return false;
+        if (key.starts_with('.')) return true;  // the store's own
+        if (auto visited = visit(key, lmdb::as_text(value)); !visited) return forward_error(visited);
+        return true;
+    };
+    const auto above = [&](const std::string& key, const std::optional<std::string>& value) -> Result<bool> {
+        if (!value) return key.starts_with(prefix);
+        return below(key, lmdb::as_bytes(*value));
+    };
+    const auto decode_key = [](ByteSpan bytes) -> Result<std::string> {
+        return std::string(lmdb::as_text(bytes));
+    };
+    return merged_scan<std::string, std::optional<std::string>>(reading.txn, reading.env->meta, "table meta",
+                                                                lmdb::as_bytes(prefix), entries, decode_key,
+                                                                below, above);
 }
 
 Snapshot::Snapshot(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -150,7 +168,7 @@ Result<std::string> Snapshot::meta(std::string_view key) const {
     ByteSpan value;
     const int code = impl_->reading.txn.get(impl_->reading.env->meta, lmdb::as_bytes(key), value);
     if (code != 0) return table_failed(code, "meta");
-    return std::string(value.begin(), value.end());
+    return std::string(lmdb::as_text(value));
 }
 
 Result<std::vector<EventRecord>> read_event_table(const ChainTables::Reading& reading, EventIndex first,

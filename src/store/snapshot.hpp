@@ -32,6 +32,10 @@ struct Snapshot::Impl {
     /// Every header in key order. Errors: those of `visit`, too.
     [[nodiscard]] Result<void> scan_headers(
         const std::function<Result<void>(const BlockHash&, const HeaderRecord&)>& visit) const;
+    /// The callers' keys of table `meta` that begin with `prefix`, in order. Errors: those of `visit`, too.
+    [[nodiscard]] Result<void> scan_meta(
+        std::string_view prefix,
+        const std::function<Result<void>(std::string_view, std::string_view)>& visit) const;
 };
 
 /// Records [first, end) of table `event`, as committed, and no more than `limit`.

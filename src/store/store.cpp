@@ -56,6 +56,9 @@ class LmdbStore final : public Store {
     std::uint64_t pending_bytes() const override;
     Result<void> scan_headers(
         const std::function<Result<void>(const BlockHash&, const HeaderRecord&)>& visit) const override;
+    Result<void> scan_meta(
+        std::string_view prefix,
+        const std::function<Result<void>(std::string_view, std::string_view)>& visit) const override;
 
  private:
     Result<void> write_all(const std::shared_ptr<const Layer>& layer);
@@ -212,6 +215,14 @@ Result<void> LmdbStore::scan_headers(
     auto snapshot = Snapshot::Impl::take(*tables_, cell_);
     if (!snapshot) return forward_error(snapshot);
     return (*snapshot)->scan_headers(visit);
+}
+
+Result<void> LmdbStore::scan_meta(
+    std::string_view prefix,
+    const std::function<Result<void>(std::string_view, std::string_view)>& visit) const {
+    auto snapshot = Snapshot::Impl::take(*tables_, cell_);
+    if (!snapshot) return forward_error(snapshot);
+    return (*snapshot)->scan_meta(prefix, visit);
 }
 
 }  // namespace

@@ -66,3 +66,29 @@ TEST_CASE("what was applied is seen at once, and what was appended is read from 
     CHECK(must(snapshot.events(0, 10)).size() == 1);
     CHECK(same_bytes(must(store->map_blob(place)), blob_of(1, 5000)));
 }
+
+TEST_CASE("meta records are listed by prefix, the committed and the applied ones as one") {
+    const TemporaryDirectory directory;
+    auto store = open_store(options_for(directory.path()));
+    const auto listed = [&](std::string_view prefix) {
+        std::string all;
+        must(store->scan_meta(prefix, [&](std::string_view key, std::string_view value) -> Result<void> {
+            all += std::string(key) + "=" + std::string(value) + " ";
+            return {};
+        }));
+        return all;
+    };
+    store->apply({.meta = {{"wait/2", "b"}, {"wait/4", "d"}, {"wais", "x"}, {"wau", "y"}}});
+    must(store->commit());
+    store->apply({.meta = {{"wait/1", "a"},
+                           {"wait/2", std::nullopt},
+                           {"wait/4", "D"},
+                           {"wait/5", "e"},
+                           {"wait/6", std::nullopt}}});
+    CHECK(listed("wait/") == "wait/1=a wait/4=D wait/5=e ");
+    CHECK(listed("") == "wais=x wait/1=a wait/4=D wait/5=e wau=y ");
+    CHECK(listed("wz").empty());
+    must(store->commit());
+    CHECK(listed("wait/") == "wait/1=a wait/4=D wait/5=e ");
+    CHECK(must(store->snapshot()).meta("wait/2").error().code == Errc::not_found);
+}

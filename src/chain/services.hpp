@@ -8,6 +8,7 @@
 #include "primitives/script.hpp"
 #include <blockpub/bytes.hpp>
 #include <blockpub/hash.hpp>
+#include <blockpub/publisher.hpp>
 #include <blockpub/result.hpp>
 
 // What the query side needs of its siblings: declared here, implemented there, joined in the daemon.
@@ -28,6 +29,14 @@ class NotificationList {
     virtual ~NotificationList() = default;
     /// In Core's order: by type (hashblock, hashtx, rawblock, rawtx, sequence), then as configured.
     [[nodiscard]] virtual std::vector<NotificationRow> rows() const = 0;
+};
+
+/// What every publisher has done, in the order in which they were bound.
+/// Thread safety: from any thread. Blocking: never.
+class PublisherStatusList {
+   public:
+    virtual ~PublisherStatusList() = default;
+    [[nodiscard]] virtual std::vector<PublisherStatus> statuses() const = 0;
 };
 
 struct MineRequest {

@@ -46,15 +46,19 @@ struct PublisherStatus {
     EventIndex next_index = 0;       ///< the log record that comes next
     std::uint64_t read_failures = 0;
     std::uint64_t send_failures = 0;
+    std::uint64_t notifier_failures = 0; ///< errors that a notifier itself made, exceptions among them
+    std::uint64_t blocks_given_up = 0;   ///< blocks whose messages were left out: the store cannot give them
     std::uint64_t mempool_events_lost = 0;
-    std::uint64_t connections = 0;   ///< subscribers connected just now
+    std::uint64_t connections = 0;   ///< open just now; a peer that says nothing is one of them for ten seconds
     bool failing = false;            ///< the last attempt failed; it is being tried again
     std::string last_error;          ///< empty when nothing ever failed
     std::vector<Topic> topics;
 };
 
 /// Owns one PUB socket and the thread that serves it: takes events from its own cursor, has its notifiers render
-/// them, sends. A read or a send that fails is tried again from the same place; a notifier is never removed.
+/// them, sends. A read or a send that fails is tried again from the same place, and nothing is sent twice; a notifier
+/// is never removed. A block that the store cannot give for good (pruned, damaged, unreadable for minutes) is given
+/// up: its messages are left out, and the counter of each topic they belong to skips one number to show it.
 ///
 /// Thread safety: every method from any thread.
 /// Ownership: borrows bus, reader and logger, which must outlive it; owns its notifiers and the socket.

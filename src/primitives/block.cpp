@@ -9,8 +9,9 @@
 namespace blockpub {
 namespace {
 
-// Version, two empty counts, lock time.
-constexpr std::size_t kSmallestTransaction = 10;
+// Room is made ahead for as many transactions as are claimed, but not for more than the bytes could usually
+// hold.
+constexpr std::size_t kUsualTransaction = 60;
 
 std::size_t compact_size_length(std::uint64_t value) {
     if (value < 253) return 1;
@@ -21,17 +22,26 @@ std::size_t compact_size_length(std::uint64_t value) {
 }  // namespace
 
 Result<ParsedBlock> ParsedBlock::parse(SharedBytes raw) {
+    auto block = parse_front(raw);
+    if (block && block->raw_.size() != raw.size()) {
+        return fail(Errc::corrupt, "bytes behind the block's last transaction");
+    }
+    return block;
+}
+
+Result<ParsedBlock> ParsedBlock::parse_front(const SharedBytes& raw) {
     const ByteSpan bytes = raw.bytes();
     // Offsets are kept in 32 bits; nothing that Core takes comes near.
     if (bytes.size() > kMaxSerializedSize)
         return fail(Errc::corrupt, "block larger than any that is serialized");
     ParsedBlock block;
-    auto visited = for_each_transaction(bytes, [&](std::size_t position, const TransactionView& transaction) {
+    ByteReader reader(bytes);
+    auto read = read_block(reader, [&](std::size_t position, const TransactionView& transaction) {
         if (position == 0) {
-            ByteReader reader(bytes.subspan(BlockHeader::kSize));
-            const std::uint64_t claimed = reader.compact_size();
+            ByteReader counter(bytes.subspan(BlockHeader::kSize));
+            const std::uint64_t claimed = counter.compact_size();
             block.transactions_.reserve(
-                std::min<std::uint64_t>(claimed, reader.remaining() / kSmallestTransaction + 1));
+                std::min<std::uint64_t>(claimed, counter.remaining() / kUsualTransaction + 1));
         }
         block.stripped_size_ += transaction.stripped_size();
         block.transactions_.push_back(
@@ -40,11 +50,11 @@ Result<ParsedBlock> ParsedBlock::parse(SharedBytes raw) {
              .has_witness = transaction.has_witness(),
              .txid = transaction.txid()});
     });
-    if (!visited) return forward_error(visited);
+    if (!read) return forward_error(read);
     block.stripped_size_ += BlockHeader::kSize + compact_size_length(block.transactions_.size());
     block.header_ = BlockHeader::decode(bytes);
     block.hash_ = hash_header(bytes);
-    block.raw_ = std::move(raw);
+    block.raw_ = reader.remaining() == 0 ? raw : raw.slice(0, reader.position());
     return block;
 }
 

@@ -1,37 +1,50 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "primitives/header.hpp"
 #include "primitives/transaction.hpp"
+
 #include <blockpub/bytes.hpp>
 #include <blockpub/hash.hpp>
 #include <blockpub/result.hpp>
 
+#include <cstdint>
+#include <utility>
+#include <vector>
+
 namespace blockpub {
 
-inline constexpr std::size_t kMaxBlockSize = 4'000'000;    ///< serialized, with witness
+inline constexpr std::size_t kMaxBlockSize = 4'000'000;  ///< serialized, with witness
 inline constexpr std::size_t kMaxBlockWeight = 4'000'000;
 inline constexpr std::size_t kWitnessScale = 4;
 
-/// Calls `visit(std::size_t position, const TransactionView&)` for each transaction of a serialized block.
-/// Errors: corrupt, also for bytes behind the last transaction. Allocates nothing.
+/// Calls `visit(std::size_t position, const TransactionView&)` for each transaction of the block that begins
+/// at the reader's position, and moves it behind the block. Errors: corrupt; the reader is then anywhere in
+/// it. Allocates nothing.
 template <class Visit>
-[[nodiscard]] Result<void> for_each_transaction(ByteSpan block, Visit&& visit) {
-    if (block.size() < BlockHeader::kSize) return fail(Errc::corrupt, "block shorter than its header");
-    ByteReader reader(block);
+[[nodiscard]] Result<void> read_block(ByteReader& reader, Visit&& visit) {
     reader.skip(BlockHeader::kSize);
+    if (!reader.ok()) return fail(Errc::corrupt, "block shorter than its header");
     const std::uint64_t count = reader.compact_size();
     for (std::uint64_t i = 0; reader.ok() && i < count; ++i) {
         auto transaction = TransactionView::parse(reader);
         if (!transaction) return forward_error(transaction);
         visit(static_cast<std::size_t>(i), *transaction);
     }
-    if (!reader.ok()) return fail(Errc::corrupt, "block ends within its transactions");
-    if (reader.remaining() != 0) return fail(Errc::corrupt, "bytes behind the block's last transaction");
+    if (!reader.ok())
+        return fail(Errc::corrupt, "block ends within its count of transactions, or that is not canonical");
     return {};
+}
+
+/// As read_block, for bytes that must be one whole block. Errors: corrupt, also for bytes behind the last
+/// transaction.
+template <class Visit>
+[[nodiscard]] Result<void> for_each_transaction(ByteSpan block, Visit&& visit) {
+    ByteReader reader(block);
+    auto read = read_block(reader, std::forward<Visit>(visit));
+    if (read && reader.remaining() != 0)
+        return fail(Errc::corrupt, "bytes behind the block's last transaction");
+    return read;
 }
 
 /// A raw block with what a parse of it costs: header, hash, and place and ids of every transaction.
@@ -40,7 +53,7 @@ template <class Visit>
 /// Thread safety: immutable after parse.
 /// Ownership: keeps the raw bytes alive.
 class ParsedBlock {
-   public:
+ public:
     struct Entry {
         std::uint32_t offset = 0;  ///< of the transaction in the raw block
         std::uint32_t size = 0;    ///< serialized with witness
@@ -50,6 +63,9 @@ class ParsedBlock {
 
     /// Decodes the whole block, hashing each transaction. Errors: corrupt.
     [[nodiscard]] static Result<ParsedBlock> parse(SharedBytes raw);
+    /// As parse, but drops what lies behind the block, as Core does with the argument of submitblock; raw()
+    /// is the block alone.
+    [[nodiscard]] static Result<ParsedBlock> parse_front(const SharedBytes& raw);
 
     [[nodiscard]] const SharedBytes& raw() const { return raw_; }
     [[nodiscard]] const BlockHeader& header() const { return header_; }
@@ -62,7 +78,7 @@ class ParsedBlock {
     [[nodiscard]] std::size_t stripped_size() const { return stripped_size_; }
     [[nodiscard]] std::size_t weight() const { return stripped_size_ * 3 + raw_.size(); }
 
-   private:
+ private:
     SharedBytes raw_;
     BlockHeader header_;
     BlockHash hash_;

@@ -18,10 +18,16 @@ constexpr std::size_t kHashSize = 20;
 constexpr std::size_t kMinProgram = 2;
 constexpr std::size_t kMaxProgram = 40;
 constexpr unsigned kMaxWitnessVersion = 16;
+// Up to this many bytes of base58 without a good checksum are still called a mistyped address.
+constexpr std::size_t kMaxBase58Guess = 100;
 
 bool program_size_allowed(unsigned version, std::size_t size) {
     if (version == 0) return size == 20 || size == 32;
     return size >= kMinProgram && size <= kMaxProgram;
+}
+
+std::unexpected<Error> wrong(std::string sentence) {
+    return fail(Errc::invalid_argument, std::move(sentence));
 }
 
 bool has_prefix(std::string_view address, std::string_view prefix) {
@@ -32,33 +38,29 @@ bool has_prefix(std::string_view address, std::string_view prefix) {
 }
 
 Result<Script> decode_segwit(const Bech32Text& text, const ChainParams& params) {
-    if (text.values.empty()) return fail(Errc::invalid_argument, "Empty Bech32 data section");
+    if (text.values.empty()) return wrong("Empty Bech32 data section");
     if (text.prefix != params.bech32_prefix) {
-        return fail(
-            Errc::invalid_argument,
+        return wrong(
             fmt::format("Invalid or unsupported prefix for Segwit (Bech32) address (expected {}, got {}).",
                         params.bech32_prefix, text.prefix));
     }
     const unsigned version = text.values.front();
     if (version == 0 && text.kind != Bech32Kind::bech32) {
-        return fail(Errc::invalid_argument, "Version 0 witness address must use Bech32 checksum");
+        return wrong("Version 0 witness address must use Bech32 checksum");
     }
     if (version != 0 && text.kind != Bech32Kind::bech32m) {
-        return fail(Errc::invalid_argument, "Version 1+ witness address must use Bech32m checksum");
+        return wrong("Version 1+ witness address must use Bech32m checksum");
     }
     const auto program = five_bits_to_bytes(ByteSpan(text.values).subspan(1));
-    if (!program) return fail(Errc::invalid_argument, "Invalid padding in Bech32 data section");
-    if (version > kMaxWitnessVersion)
-        return fail(Errc::invalid_argument, "Invalid Bech32 address witness version");
+    if (!program) return wrong("Invalid padding in Bech32 data section");
+    if (version > kMaxWitnessVersion) return wrong("Invalid Bech32 address witness version");
     if (!program_size_allowed(version, program->size())) {
         if (version == 0) {
-            return fail(Errc::invalid_argument,
-                        fmt::format("Invalid Bech32 v0 address program size ({} {}), per BIP141",
-                                    program->size(), program->size() == 1 ? "byte" : "bytes"));
+            return wrong(fmt::format("Invalid Bech32 v0 address program size ({} {}), per BIP141",
+                                     program->size(), program->size() == 1 ? "byte" : "bytes"));
         }
-        return fail(Errc::invalid_argument,
-                    fmt::format("Invalid Bech32 address program size ({} {})", program->size(),
-                                program->size() == 1 ? "byte" : "bytes"));
+        return wrong(fmt::format("Invalid Bech32 address program size ({} {})", program->size(),
+                                 program->size() == 1 ? "byte" : "bytes"));
     }
     return pay_to_witness(version, *program);
 }
@@ -105,19 +107,21 @@ Result<Script> address_to_script(std::string_view address, const ChainParams& pa
     // As in Core, what begins with the chain's prefix is bech32 or nothing.
     if (has_prefix(address, params.bech32_prefix)) {
         const auto text = decode_bech32(address);
-        return text ? decode_segwit(*text, params) : fail(Errc::invalid_argument, text.error().context);
+        return text ? decode_segwit(*text, params) : wrong(text.error().context);
     }
     const auto payload = decode_base58check(address, 1 + kHashSize);
     if (!payload) {
-        return fail(Errc::invalid_argument, "Invalid or unsupported Segwit (Bech32) or Base58 encoding.");
+        return wrong(decode_base58(address, kMaxBase58Guess)
+                         ? "Invalid checksum or length of Base58 address (P2PKH or P2SH)"
+                         : "Invalid or unsupported Segwit (Bech32) or Base58 encoding.");
     }
     const bool to_key = !payload->empty() && payload->front() == params.base58_pubkey;
     const bool to_script = !payload->empty() && payload->front() == params.base58_script;
     if (!to_key && !to_script) {
-        return fail(Errc::invalid_argument, "Invalid or unsupported Base58-encoded address.");
+        return wrong("Invalid or unsupported Base58-encoded address.");
     }
     if (payload->size() != 1 + kHashSize) {
-        return fail(Errc::invalid_argument, "Invalid length for Base58 address (P2PKH or P2SH)");
+        return wrong("Invalid length for Base58 address (P2PKH or P2SH)");
     }
     const ByteSpan hash = ByteSpan(*payload).subspan(1);
     return to_key ? pay_to_pubkey_hash(hash) : pay_to_script_hash(hash);

@@ -44,13 +44,13 @@ std::string encode_base58check(ByteSpan payload) {
     return out;
 }
 
-std::optional<std::vector<std::uint8_t>> decode_base58check(std::string_view text, std::size_t max_size) {
+std::optional<std::vector<std::uint8_t>> decode_base58(std::string_view text, std::size_t max_size) {
     // Core takes blanks around the digits.
     constexpr std::string_view kBlanks = " \f\n\r\t\v";
     text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
     text = text.substr(0, text.find_last_not_of(kBlanks) + 1);
-    // A byte takes at least one digit, and no more than 1.37 of them: longer text is refused unread.
-    if (text.size() > 2 * (max_size + kChecksumSize)) return std::nullopt;
+    // A byte takes no more than 1.37 digits: longer text is refused unread.
+    if (text.size() > 2 * max_size) return std::nullopt;
     std::vector<std::uint8_t> digits;
     for (const char c : text) {
         const std::size_t digit = kDigits.find(c);
@@ -60,13 +60,19 @@ std::optional<std::vector<std::uint8_t>> decode_base58check(std::string_view tex
     std::vector<std::uint8_t> bytes(leading_zeros(digits), 0);
     const std::vector<std::uint8_t> number = convert_base(digits, 58, 256);
     bytes.insert(bytes.end(), number.begin(), number.end());
-    if (bytes.size() < kChecksumSize || bytes.size() > max_size + kChecksumSize) return std::nullopt;
-    const ByteSpan payload = ByteSpan(bytes).first(bytes.size() - kChecksumSize);
+    if (bytes.size() > max_size) return std::nullopt;
+    return bytes;
+}
+
+std::optional<std::vector<std::uint8_t>> decode_base58check(std::string_view text, std::size_t max_size) {
+    auto bytes = decode_base58(text, max_size + kChecksumSize);
+    if (!bytes || bytes->size() < kChecksumSize) return std::nullopt;
+    const ByteSpan payload = ByteSpan(*bytes).first(bytes->size() - kChecksumSize);
     const Digest256 checksum = sha256d(payload);
-    if (!std::ranges::equal(ByteSpan(bytes).last(kChecksumSize), ByteSpan(checksum).first(kChecksumSize))) {
+    if (!std::ranges::equal(ByteSpan(*bytes).last(kChecksumSize), ByteSpan(checksum).first(kChecksumSize))) {
         return std::nullopt;
     }
-    bytes.resize(payload.size());
+    bytes->resize(payload.size());
     return bytes;
 }
 

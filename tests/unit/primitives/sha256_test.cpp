@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#include "primitives/sha256.hpp"
+
+#include "base/hex.hpp"
+
+#include <doctest/doctest.h>
+
+#include <random>
+#include <string_view>
+#include <vector>
+
+using namespace blockpub;
+
+TEST_SUITE_BEGIN("primitives.sha256");
+
+namespace {
+
+ByteSpan bytes_of(std::string_view text) {
+    return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+}  // namespace
+
+// FIPS 180-4's examples, and what any other implementation gives for the double hash of the same.
+TEST_CASE("known texts have their known digests") {
+    struct Case {
+        const char* name;
+        std::string_view text;
+        const char* once;
+        const char* twice;
+    };
+    static constexpr Case kCases[] = {
+        {"nothing", "", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+         "5df6e0e2761359d30a8275058e299fcc0381534545f55cf43e41983f5d4c9456"},
+        {"abc", "abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+         "4f8b42c22dd3729b519ba6f68d2da7cc5b2d606d05daed5ad5128cc03e6c6358"},
+        {"56 letters", "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+         "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1",
+         "0cffe17f68954dac3a84fb1458bd5ec99209449749b2b308b7cb55812f9563af"},
+    };
+    for (const Case& c : kCases) {
+        SUBCASE(c.name) {
+            CHECK(encode_hex(sha256(bytes_of(c.text))) == c.once);
+            CHECK(encode_hex(sha256d(bytes_of(c.text))) == c.twice);
+        }
+    }
+}
+
+TEST_CASE("a million letters have their known digest") {
+    const std::vector<std::uint8_t> letters(1'000'000, 'a');
+    CHECK(encode_hex(sha256(letters)) == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+TEST_CASE("parts hash as the whole, wherever it is cut") {
+    std::mt19937 random(20240131);
+    for (std::size_t size = 0; size < 300; ++size) {
+        std::vector<std::uint8_t> whole(size);
+        for (std::uint8_t& byte : whole) byte = static_cast<std::uint8_t>(random());
+        const std::size_t first = random() % (size + 1);
+        const std::size_t second = first + random() % (size - first + 1);
+        const ByteSpan bytes(whole);
+        const std::array<ByteSpan, 3> parts{bytes.first(first), bytes.subspan(first, second - first),
+                                            bytes.subspan(second)};
+        CAPTURE(size);
+        CHECK(sha256d(parts) == sha256d(bytes));
+    }
+}
+
+TEST_CASE("a pair hashes as both digests one after the other") {
+    const Digest256 left = sha256(bytes_of("left"));
+    const Digest256 right = sha256(bytes_of("right"));
+    std::vector<std::uint8_t> joined(left.begin(), left.end());
+    joined.insert(joined.end(), right.begin(), right.end());
+    CHECK(sha256d_pair(left, right) == sha256d(joined));
+    CHECK(sha256d_pair(left, right) != sha256d_pair(right, left));
+}
+
+TEST_CASE("hash160 of a public key is what its address holds") {
+    const auto key = decode_hex("0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798");
+    REQUIRE(key);
+    CHECK(encode_hex(hash160(*key)) == "751e76e8199196d454941c45d1b3a323f1433bd6");
+}

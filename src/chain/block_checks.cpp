@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+#include "chain/block_checks.hpp"
+
+#include "chain/header_checks.hpp"
+#include "primitives/merkle.hpp"
+#include "primitives/script.hpp"
+#include "primitives/sha256.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+namespace blockpub {
+namespace {
+
+constexpr std::size_t kMaxBlockSigopsCost = 80'000;
+constexpr std::size_t kMinCoinbaseScript = 2;
+constexpr std::size_t kMaxCoinbaseScript = 100;
+constexpr std::uint32_t kLockTimeThreshold = 500'000'000;  ///< below: a height; from here on: a time
+constexpr std::uint32_t kFinalSequence = 0xffffffff;
+constexpr std::size_t kCommitmentOffset = 6;  ///< behind OP_RETURN, push of 36 and aa21a9ed
+constexpr std::size_t kNonceSize = 32;
+
+bool is_in_money_range(Amount amount) {
+    return amount >= 0 && amount <= kMaxMoney;
+}
+
+const char* check_outputs(const TransactionView& transaction) {
+    const char* broken = nullptr;
+    Amount total = 0;
+    transaction.for_each_output([&](std::size_t, const TxOutput& output) {
+        if (output.amount < 0) {
+            broken = "bad-txns-vout-negative";
+        } else if (output.amount > kMaxMoney) {
+            broken = "bad-txns-vout-toolarge";
+        } else if (total += output.amount; !is_in_money_range(total)) {
+            broken = "bad-txns-txouttotal-toolarge";
+        }
+        return broken == nullptr;
+    });
+    return broken;
+}
+
+/// Whether an outpoint occurs twice. (CVE-2018-17144)
+bool has_duplicate_inputs(const TransactionView& transaction, std::vector<Outpoint>& scratch) {
+    if (transaction.input_count() < 2) return false;
+    scratch.clear();
+    transaction.for_each_input([&](std::size_t, const TxInput& input) {
+        scratch.push_back(input.prevout);
+        return true;
+    });
+    std::ranges::sort(scratch);
+    return std::ranges::adjacent_find(scratch) != scratch.end();
+}
+
+const char* check_input_scripts(const TransactionView& transaction) {
+    const bool coinbase = transaction.is_coinbase();
+    const char* broken = nullptr;
+    transaction.for_each_input([&](std::size_t, const TxInput& input) {
+        if (coinbase) {
+            const bool fits =
+                input.script.size() >= kMinCoinbaseScript && input.script.size() <= kMaxCoinbaseScript;
+            if (!fits) broken = "bad-cb-length";
+        } else if (input.prevout.is_null()) {
+            broken = "bad-txns-prevout-null";
+        }
+        return broken == nullptr;
+    });
+    return broken;
+}
+
+/// The first rule that a transaction breaks by itself; null when none. `scratch` saves allocations between
+/// calls.
+const char* check_transaction(const TransactionView& transaction, std::vector<Outpoint>& scratch) {
+    if (transaction.input_count() == 0) return "bad-txns-vin-empty";
+    if (transaction.output_count() == 0) return "bad-txns-vout-empty";
+    if (transaction.stripped_size() * kWitnessScale > kMaxBlockWeight) return "bad-txns-oversize";
+    if (const char* broken = check_outputs(transaction)) return broken;
+    if (has_duplicate_inputs(transaction, scratch)) return "bad-txns-inputs-duplicate";
+    return check_input_scripts(transaction);
+}
+
+std::size_t count_legacy_sigops(const TransactionView& transaction) {
+    std::size_t count = 0;
+    transaction.for_each_input([&](std::size_t, const TxInput& input) {
+        count += count_sigops(input.script, false);
+        return true;
+    });
+    transaction.for_each_output([&](std::size_t, const TxOutput& output) {
+        count += count_sigops(output.script, false);
+        return true;
+    });
+    return count;
+}
+
+Verdict check_merkle_root(const ParsedBlock& block) {
+    const MerkleResult merkle = block_merkle_root(block);
+    if (MerkleRoot(merkle.root) != block.header().merkle_root) {
+        return reject("bad-txnmrklroot", Rejection::Kind::mutated);
+    }
+    if (merkle.mutated) return reject("bad-txns-duplicate", Rejection::Kind::mutated);
+    return {};
+}
+
+Verdict check_transactions(const ParsedBlock& block) {
+    const std::size_t count = block.transactions().size();
+    if (!block.transaction(0).is_coinbase()) return reject("bad-cb-missing");
+    for (std::size_t i = 1; i < count; ++i) {
+        if (block.transaction(i).is_coinbase()) return reject("bad-cb-multiple");
+    }
+    std::vector<Outpoint> scratch;
+    std::size_t sigops = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        const TransactionView transaction = block.transaction(i);
+        if (const char* broken = check_transaction(transaction, scratch)) return reject(broken);
+        sigops += count_legacy_sigops(transaction);
+    }
+    if (sigops * kWitnessScale > kMaxBlockSigopsCost) return reject("bad-blk-sigops");
+    return {};
+}
+
+bool is_final(const TransactionView& transaction, Height height, std::int64_t lock_time_cutoff) {
+    const std::uint32_t lock_time = transaction.lock_time();
+    if (lock_time == 0) return true;
+    const std::int64_t reached =
+        lock_time < kLockTimeThreshold ? std::int64_t{height.value} : lock_time_cutoff;
+    if (std::int64_t{lock_time} < reached) return true;
+    bool all_final = true;
+    transaction.for_each_input([&](std::size_t, const TxInput& input) {
+        all_final = input.sequence == kFinalSequence;
+        return all_final;
+    });
+    return all_final;
+}
+
+/// Whether the coinbase script begins with the block's height. (BIP 34)
+bool begins_with_height(const TransactionView& coinbase, Height height) {
+    Script expected;
+    push_number(expected, height.value);
+    bool begins = false;
+    coinbase.for_each_input([&](std::size_t, const TxInput& input) {
+        begins = input.script.size() >= expected.size() &&
+                 std::equal(expected.begin(), expected.end(), input.script.begin());
+        return false;
+    });
+    return begins;
+}
+
+Verdict check_commitment(const ParsedBlock& block, const TransactionView& coinbase,
+                         std::size_t commitment_output) {
+    std::size_t items = 0;
+    ByteSpan nonce;
+    coinbase.for_each_witness_item([&](std::size_t input, std::size_t, ByteSpan item) {
+        if (input == 0) ++items;
+        nonce = item;
+        return items < 2;
+    });
+    if (items != 1 || nonce.size() != kNonceSize) {
+        return reject("bad-witness-nonce-size", Rejection::Kind::mutated);
+    }
+    const Digest256 root = block_witness_merkle_root(block);
+    const ByteSpan parts[] = {root, nonce};
+    const Digest256 expected = sha256d(parts);
+    bool matches = false;
+    coinbase.for_each_output([&](std::size_t position, const TxOutput& output) {
+        if (position != commitment_output) return true;
+        matches =
+            std::memcmp(output.script.data() + kCommitmentOffset, expected.data(), expected.size()) == 0;
+        return false;
+    });
+    if (!matches) return reject("bad-witness-merkle-match", Rejection::Kind::mutated);
+    return {};
+}
+
+Verdict check_witness(const ParsedBlock& block, bool segwit) {
+    if (segwit) {
+        const TransactionView coinbase = block.transaction(0);
+        if (const auto output = witness_commitment_output(coinbase)) {
+            return check_commitment(block, coinbase, *output);
+        }
+    }
+    const bool any = std::ranges::any_of(block.transactions(), &ParsedBlock::Entry::has_witness);
+    if (any) return reject("unexpected-witness", Rejection::Kind::mutated);
+    return {};
+}
+
+}  // namespace
+
+Verdict check_block_context_free(const ParsedBlock& block, const ChainParams& params,
+                                 bool check_proof_of_work) {
+    if (check_proof_of_work) {
+        if (Verdict broken = check_header_alone(block.header(), block.hash(), params)) return broken;
+    }
+    if (Verdict broken = check_merkle_root(block)) return broken;
+    const std::size_t count = block.transactions().size();
+    if (count == 0 || count * kWitnessScale > kMaxBlockWeight ||
+        block.stripped_size() * kWitnessScale > kMaxBlockWeight) {
+        return reject("bad-blk-length");
+    }
+    return check_transactions(block);
+}
+
+Verdict check_block_in_context(const ParsedBlock& block, const HeaderNode& parent,
+                               const ChainParams& params) {
+    const Height height = parent.height.next();
+    // BIP 113: once CSV is in force, time locks are held against the median time past.
+    const std::int64_t cutoff =
+        height >= params.csv_height ? parent.median_time_past() : std::int64_t{block.header().time};
+    for (std::size_t i = 0; i < block.transactions().size(); ++i) {
+        if (!is_final(block.transaction(i), height, cutoff)) return reject("bad-txns-nonfinal");
+    }
+    if (height >= params.bip34_height && !begins_with_height(block.transaction(0), height)) {
+        return reject("bad-cb-height");
+    }
+    if (Verdict broken = check_witness(block, height >= params.segwit_height)) return broken;
+    if (block.weight() > kMaxBlockWeight) return reject("bad-blk-weight");
+    return {};
+}
+
+}  // namespace blockpub

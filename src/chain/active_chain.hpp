@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/check.hpp"
+#include "chain/header_tree.hpp"
+
+#include <vector>
+
+namespace blockpub {
+
+/// The branch that is in force, from genesis to the tip.
+/// Thread safety: chain thread only.
+/// Ownership: borrows the nodes.
+class ActiveChain {
+ public:
+    /// Null before genesis has been connected.
+    [[nodiscard]] HeaderNode* tip() const { return by_height_.empty() ? nullptr : by_height_.back(); }
+    [[nodiscard]] bool contains(const HeaderNode& node) const {
+        return node.height.value < by_height_.size() && by_height_[node.height.value] == &node;
+    }
+    /// Last block of `node`'s branch that is on this one; null while this one is empty.
+    [[nodiscard]] HeaderNode* find_fork(HeaderNode& node) const {
+        if (by_height_.empty()) return nullptr;
+        return last_common_ancestor(tip(), &node);
+    }
+    void push(HeaderNode& node) {
+        BLOCKPUB_CHECK(node.previous == tip(), "{} does not extend the tip", node.hash.display_hex());
+        by_height_.push_back(&node);
+    }
+    void pop() { by_height_.pop_back(); }
+    /// Makes `tip` and its ancestors the chain.
+    void set_tip(HeaderNode& tip) {
+        by_height_.assign(tip.height.value + std::size_t{1}, nullptr);
+        for (HeaderNode* node = &tip; node != nullptr; node = node->previous)
+            by_height_[node->height.value] = node;
+    }
+
+ private:
+    std::vector<HeaderNode*> by_height_;
+};
+
+}  // namespace blockpub

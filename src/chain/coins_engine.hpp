@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "primitives/block.hpp"
+
+#include <blockpub/bytes.hpp>
+#include <blockpub/events.hpp>
+#include <blockpub/hash.hpp>
+#include <blockpub/result.hpp>
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace blockpub {
+
+/// A block on its way into or out of the active chain.
+///
+/// Thread safety: chain thread only; valid during the call.
+class BlockInChain {
+ public:
+    virtual ~BlockInChain() = default;
+    [[nodiscard]] virtual const BlockHash& hash() const = 0;
+    [[nodiscard]] virtual Height height() const = 0;
+    /// Median time past of the parent: what time locks are held against. 0 for genesis.
+    [[nodiscard]] virtual std::int64_t previous_median_time() const = 0;
+    /// The block itself, read from the store when first asked for. Errors: io, corrupt, unavailable.
+    [[nodiscard]] virtual Result<const ParsedBlock*> parsed() = 0;
+    /// What CoinsEngine::connect gave as undo data when the block was connected. Errors: as parsed();
+    /// not_found.
+    [[nodiscard]] virtual Result<SharedBytes> undo() = 0;
+};
+
+/// The rules and changes that connecting a block brings to the coins and the mempool.
+///
+/// The activation calls it in the order of the chain: every connect extends the block connected last, every
+/// disconnect takes that one back. Nothing that it did is committed before the step's own commit.
+/// Thread safety: never called concurrently; chain thread only.
+/// Errors: an Error is a failure of this machine, not the block's: io is tried again; the others end the
+/// work.
+class CoinsEngine {
+ public:
+    struct Connected {
+        std::string reject_reason;  ///< Core's, when the block breaks a rule; nothing has changed then
+        SharedBytes undo;           ///< stored beside the block; empty: none
+        SharedBytes facts;          ///< likewise
+    };
+    using MempoolEvent = std::variant<TransactionAddedToMempool, TransactionRemovedFromMempool>;
+
+    virtual ~CoinsEngine() = default;
+    [[nodiscard]] virtual Result<Connected> connect(BlockInChain& block) = 0;
+    [[nodiscard]] virtual Result<void> disconnect(BlockInChain& block) = 0;
+    /// All rules of connect, without a change. Result: the reject reason, empty when valid.
+    [[nodiscard]] virtual Result<std::string> test(BlockInChain& block) = 0;
+    /// Called after the disconnects and connects of a step. What the step gave up returns to the mempool if
+    /// `return_to_mempool`, but for what its new blocks contain; else it is dropped with all that depends on
+    /// it. Result: what changed in the mempool, to be announced between the step's disconnects and its
+    /// connects.
+    [[nodiscard]] virtual std::vector<MempoolEvent> end_disconnects(bool return_to_mempool) = 0;
+};
+
+/// Takes every block: there are no coins to hold it against.
+/// Thread safety: as CoinsEngine. Blocking: never.
+class NoCoins final : public CoinsEngine {
+ public:
+    [[nodiscard]] Result<Connected> connect(BlockInChain&) override { return Connected{}; }
+    [[nodiscard]] Result<void> disconnect(BlockInChain&) override { return {}; }
+    [[nodiscard]] Result<std::string> test(BlockInChain&) override { return std::string(); }
+    [[nodiscard]] std::vector<MempoolEvent> end_disconnects(bool) override { return {}; }
+};
+
+}  // namespace blockpub

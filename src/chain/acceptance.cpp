@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#include "chain/acceptance.hpp"
+
+#include "base/check.hpp"
+#include "chain/block_checks.hpp"
+#include "chain/header_checks.hpp"
+
+#include <utility>
+
+namespace blockpub {
+
+Acceptance::AcceptedHeader Acceptance::accept_header(const BlockHeader& header, const BlockHash& hash) {
+    if (HeaderNode* const known = state_.tree().find(hash)) {
+        if (known->failed()) return {reject("duplicate", Rejection::Kind::cached_invalid), known};
+        return {{}, known};
+    }
+    if (hash == params_.genesis_hash) return {{}, &state_.add_header(header, hash, nullptr)};
+    if (Verdict broken = check_header_alone(header, hash, params_)) return {std::move(broken), nullptr};
+    HeaderNode* const parent = state_.tree().find(header.previous);
+    if (parent == nullptr) return {reject("prev-blk-not-found", Rejection::Kind::missing_previous), nullptr};
+    if (parent->failed()) return {reject("bad-prevblk", Rejection::Kind::invalid_previous), nullptr};
+    if (Verdict broken = check_header_in_context(header, *parent, params_, clock_.now_seconds())) {
+        return {std::move(broken), nullptr};
+    }
+    return {{}, &state_.add_header(header, hash, parent)};
+}
+
+Result<Acceptance::AcceptedBlock> Acceptance::accept_block(const ParsedBlock& block,
+                                                           const Verdict& context_free,
+                                                           const std::optional<BlobPlace>& stored) {
+    // The header of a block that fails here stays untouched, known or not: these bytes need not be the
+    // block's own.
+    if (context_free) return AcceptedBlock{context_free, nullptr, false};
+    auto [rejection, node] = accept_header(block.header(), block.hash());
+    if (rejection) return AcceptedBlock{std::move(rejection), node, false};
+    if (node->block.present()) return AcceptedBlock{{}, node, false};
+    if (node->previous != nullptr) {
+        if (Verdict broken = check_block_in_context(block, *node->previous, params_)) {
+            if (broken->kind != Rejection::Kind::mutated) state_.mark_failed(*node);
+            return AcceptedBlock{std::move(broken), node, false};
+        }
+    }
+    std::optional<BlobPlace> place = stored;
+    if (!place) {
+        auto appended = store_.append_blob(block.raw());
+        if (!appended) return forward_error(appended);
+        place = *appended;
+    }
+    if (recent_ != nullptr) recent_->put(block.hash(), block.raw());
+    state_.receive_block(*node, *place, static_cast<std::uint32_t>(block.transactions().size()));
+    return AcceptedBlock{{}, node, true};
+}
+
+Verdict Acceptance::test_block(const ParsedBlock& block) const {
+    const HeaderNode& tip = *state_.active().tip();
+    BLOCKPUB_CHECK(block.header().previous == tip.hash);
+    if (Verdict broken = check_header_in_context(block.header(), tip, params_, clock_.now_seconds()))
+        return broken;
+    if (Verdict broken = check_block_context_free(block, params_, false)) return broken;
+    return check_block_in_context(block, tip, params_);
+}
+
+}  // namespace blockpub

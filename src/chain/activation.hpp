@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/log.hpp"
+#include "chain/chain_state.hpp"
+#include "chain/coins_engine.hpp"
+#include "chain/verdict.hpp"
+#include "primitives/block.hpp"
+
+#include <blockpub/result.hpp>
+#include <blockpub/store.hpp>
+
+#include <optional>
+
+namespace blockpub {
+
+/// What the activation needs of the thread that it runs on.
+/// Thread safety: called on the chain thread only.
+class ActivationHost {
+ public:
+    virtual ~ActivationHost() = default;
+    /// Whether initial download holds with this tip in place.
+    [[nodiscard]] virtual bool initial_download(const HeaderNode& tip) = 0;
+    /// A step is complete in ChainState::changes(): to be shown, committed and released.
+    /// Errors: stopped, outcome_unknown; the work ends there.
+    [[nodiscard]] virtual Result<void> step_made() = 0;
+    /// Waits before a failed read is tried again. Result: false when shutting down.
+    [[nodiscard]] virtual bool wait_to_retry(const Error& error) = 0;
+};
+
+/// Moves the active chain to the best valid candidate, in steps.
+///
+/// A step disconnects to the fork point and connects until the new tip has more work than the tip before it;
+/// a branch that proves invalid on the way is left again within the same step. Each step ends in at most one
+/// tip update.
+///
+/// Thread safety: chain thread only.
+/// Ownership: borrows all that it is made with.
+/// Errors: those of ActivationHost; corrupt, when a disconnect cannot be made: the state is not consistent
+/// then and must not be used again. Source: Bitcoin Core v28.1 src/validation.cpp, ActivateBestChain,
+/// ActivateBestChainStep, InvalidateBlock.
+class Activation {
+ public:
+    Activation(ChainState& state, CoinsEngine& coins, Store& store, ActivationHost& host, Log log)
+        : state_(state), coins_(coins), store_(store), host_(host), log_(log) {}
+
+    /// `fresh`: a block that has just arrived, which is then not read from the store; may be null.
+    /// Result: what connecting `fresh` came to, if that was tried.
+    [[nodiscard]] Result<std::optional<Verdict>> activate_best_chain(const ParsedBlock* fresh);
+    /// Takes the chain back to before `node`, block by block, and marks it and its descendants. Does not go
+    /// on to another branch: activate afterwards.
+    [[nodiscard]] Result<void> invalidate(HeaderNode& node);
+
+ private:
+    enum class Connect { done, invalid, block_lost };
+
+    [[nodiscard]] Result<bool> make_step(HeaderNode*& target);
+    [[nodiscard]] Result<bool> extend_towards(HeaderNode& target);
+    [[nodiscard]] Result<Connect> connect_path(HeaderNode& target, const HeaderNode* old_tip);
+    [[nodiscard]] Result<Connect> connect(HeaderNode& node);
+    [[nodiscard]] Result<void> store_outcome(HeaderNode& node, const CoinsEngine::Connected& connected);
+    [[nodiscard]] Result<void> disconnect_tip();
+    void end_step_at(HeaderNode& tip, const HeaderNode* fork);
+
+    ChainState& state_;
+    CoinsEngine& coins_;
+    Store& store_;
+    ActivationHost& host_;
+    Log log_;
+    const ParsedBlock* fresh_ = nullptr;    // during activate_best_chain
+    std::optional<Verdict> fresh_checked_;  // likewise
+};
+
+}  // namespace blockpub

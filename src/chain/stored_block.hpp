@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "chain/coins_engine.hpp"
+#include "chain/header_tree.hpp"
+
+#include <blockpub/store.hpp>
+
+#include <optional>
+
+namespace blockpub {
+
+/// Reads and decodes a block of the store, and makes sure that it is the one asked for.
+/// Errors: corrupt, io, unavailable.
+[[nodiscard]] Result<ParsedBlock> read_stored_block(const Store& store, const BlobPlace& place,
+                                                    const BlockHash& hash);
+
+/// A block of the tree as the coins engine sees it; read when first asked for, unless it is at hand.
+/// Thread safety: chain thread only.
+/// Ownership: borrows node, store and `at_hand` (which may be null, or another block).
+class StoredBlock final : public BlockInChain {
+ public:
+    StoredBlock(const HeaderNode& node, const Store& store, const ParsedBlock* at_hand);
+
+    [[nodiscard]] const BlockHash& hash() const override { return node_.hash; }
+    [[nodiscard]] Height height() const override { return node_.height; }
+    [[nodiscard]] std::int64_t previous_median_time() const override;
+    [[nodiscard]] Result<const ParsedBlock*> parsed() override;
+    [[nodiscard]] Result<SharedBytes> undo() override;
+
+    /// The block was asked for, and its bytes are not there or not what they were: reading again will not
+    /// help.
+    [[nodiscard]] bool lost() const { return lost_; }
+
+ private:
+    const HeaderNode& node_;
+    const Store& store_;
+    const ParsedBlock* at_hand_ = nullptr;
+    std::optional<ParsedBlock> read_;
+    bool lost_ = false;
+};
+
+/// A block that is not in the tree, as it would be on top of a parent.
+/// Thread safety: chain thread only.
+/// Ownership: borrows block and parent.
+class BlockUnderTest final : public BlockInChain {
+ public:
+    BlockUnderTest(const ParsedBlock& block, const HeaderNode& parent) : block_(block), parent_(parent) {}
+
+    [[nodiscard]] const BlockHash& hash() const override { return block_.hash(); }
+    [[nodiscard]] Height height() const override { return parent_.height.next(); }
+    [[nodiscard]] std::int64_t previous_median_time() const override { return parent_.median_time_past(); }
+    [[nodiscard]] Result<const ParsedBlock*> parsed() override { return &block_; }
+    [[nodiscard]] Result<SharedBytes> undo() override { return fail(Errc::not_found, "not a stored block"); }
+
+ private:
+    const ParsedBlock& block_;
+    const HeaderNode& parent_;
+};
+
+}  // namespace blockpub

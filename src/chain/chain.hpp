@@ -1,34 +1,39 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <chrono>
-#include <cstdint>
-#include <memory>
-#include <string>
-
 #include "base/clock.hpp"
 #include "base/mutex.hpp"
 #include "primitives/block.hpp"
 #include "primitives/chain_params.hpp"
 #include "store/recent_blocks.hpp"
+
 #include <blockpub/bus.hpp>
 #include <blockpub/logger.hpp>
 #include <blockpub/store.hpp>
 
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
 namespace blockpub {
+
+class CoinsEngine;
 
 struct ChainOptions {
     const ChainParams* params = nullptr;
     Store* store = nullptr;
     Bus* bus = nullptr;
-    RecentBlocks* recent = nullptr;  ///< gets every block that arrives
+    RecentBlocks* recent = nullptr;  ///< gets every block that arrives; may be null
     const Clock* clock = nullptr;
-    Logger* logger = nullptr;
-    Uint256 minimum_chainwork;                      ///< below it, initial download (`-minimumchainwork`)
-    std::chrono::seconds max_tip_age{24 * 60 * 60}; ///< older, initial download (`-maxtipage`)
+    Logger* logger = nullptr;                        ///< may be null
+    CoinsEngine* coins = nullptr;                    ///< null: no coins are kept, and no rule about them
+    Uint256 minimum_chainwork;                       ///< below it, initial download (`-minimumchainwork`)
+    std::chrono::seconds max_tip_age{24 * 60 * 60};  ///< older, initial download (`-maxtipage`)
     std::size_t bulk_commit_bytes = std::size_t{16} << 20;  ///< a bulk commit carries so much
-    std::size_t import_queue_bytes = std::size_t{32} << 20; ///< waiting in front of the chain thread; then the source waits
-    std::uint64_t waiting_limit = std::uint64_t{4} << 30;   ///< stored bytes of blocks whose parent is unknown
+    std::size_t import_queue_bytes = std::size_t{32}
+                                     << 20;  ///< waiting in front of the chain thread; then the source waits
+    std::uint64_t waiting_limit = std::uint64_t{4} << 30;  ///< stored bytes of blocks whose parent is unknown
     std::chrono::milliseconds commit_retry_first{100};
     std::chrono::milliseconds commit_retry_longest{10'000};
 };
@@ -36,12 +41,12 @@ struct ChainOptions {
 /// What became of a block that was handed in.
 struct BlockOutcome {
     enum class Kind : std::uint8_t {
-        connected,              ///< accepted, and checked by connecting it
-        duplicate,              ///< known and valid
-        duplicate_invalid,      ///< known and invalid
-        duplicate_inconclusive, ///< known, never connected
-        inconclusive,           ///< stored on a branch with less work (or as much)
-        rejected,               ///< against a rule: see reason
+        connected,               ///< accepted, and checked by connecting it
+        duplicate,               ///< known and valid
+        duplicate_invalid,       ///< known and invalid
+        duplicate_inconclusive,  ///< known, never connected
+        inconclusive,            ///< stored on a branch with less work (or as much)
+        rejected,                ///< against a rule: see reason
     };
     Kind kind = Kind::connected;
     std::string reason;  ///< Core's reject reason when rejected, such as bad-txnmrklroot
@@ -61,27 +66,29 @@ struct ImportCounters {
 /// The chain as a whole, for readers that want no snapshot; a copy of one moment.
 struct ChainStatus {
     Tip tip;
-    std::int64_t tip_time = 0;       ///< the header's
-    Tip best_header;                 ///< most work among headers not known to be invalid
+    std::int64_t tip_time = 0;  ///< the header's
+    Tip best_header;            ///< most work among headers not known to be invalid
     bool initial_download = true;
     bool importing = false;
-    EventIndex durable_events = 0;   ///< all records below are committed and synced
-    std::string write_error;         ///< why commits fail just now; empty when they do not
-    bool write_stopped = false;      ///< sticky: see Errc::outcome_unknown
+    EventIndex durable_events = 0;  ///< all records below are committed and synced
+    std::string write_error;        ///< why commits fail just now; empty when they do not
+    bool write_stopped = false;     ///< sticky: see Errc::outcome_unknown
 };
 
-/// The one writer: a thread that checks, stores, connects, disconnects and commits, and then releases the events.
+/// The one writer: a thread that checks, stores, connects, disconnects and commits, and then releases the
+/// events.
 ///
-/// Every entry point hands work to the chain thread, which holds the chain lock while it is at it. No read path comes
-/// here: readers take a Store::snapshot().
+/// Every entry point hands work to the chain thread, which holds the chain lock while it is at it. No read
+/// path comes here: readers take a Store::snapshot().
 ///
 /// Thread safety: every method from any thread.
 /// Ownership: borrows all that ChainOptions points to, which must outlive it.
 /// Blocking: as said for each; a full disk makes callers wait until there is room.
 /// Errors: stopped while shutting down; outcome_unknown once writing has stopped for good.
 class Chain {
-   public:
-    /// Loads the header tree, connects genesis in a fresh store, takes up where a crash left off, starts the thread.
+ public:
+    /// Loads the header tree, connects genesis in a fresh store, takes up where a crash left off, starts the
+    /// thread.
     [[nodiscard]] static Result<std::unique_ptr<Chain>> start(ChainOptions options);
     virtual ~Chain() = default;
 
@@ -98,12 +105,12 @@ class Chain {
     /// Result: the reject reason, empty when valid.
     [[nodiscard]] virtual Result<std::string> test_block(SharedBytes raw) = 0;
 
-    /// Marks the beginning and the end of an import: initial download holds between, and steps share commits. The end
-    /// waits until all that was handed in is committed and released.
+    /// Marks the beginning and the end of an import: initial download holds between, and steps share commits.
+    /// The end waits until all that was handed in is committed and released.
     virtual void begin_import() = 0;
     [[nodiscard]] virtual Result<void> end_import() = 0;
-    /// Hands over one block of an import, in any order; waits while the queue is full. A child waits in the store for
-    /// its parent, also across restarts.
+    /// Hands over one block of an import, in any order; waits while the queue is full. A child waits in the
+    /// store for its parent, also across restarts.
     [[nodiscard]] virtual Result<void> import_block(ParsedBlock block) = 0;
     /// Stores `meta[key] = value` in the commit that holds all blocks handed in before.
     [[nodiscard]] virtual Result<void> mark_import(std::string key, std::string value) = 0;

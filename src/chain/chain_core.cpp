@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: MIT
+#include "chain/chain_core.hpp"
+
+#include "base/check.hpp"
+#include "chain/block_checks.hpp"
+#include "chain/stored_block.hpp"
+#include "chain/submitted_block.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace blockpub {
+namespace {
+
+constexpr std::chrono::milliseconds kReadRetry{1000};
+
+BlockOutcome rejection_of(const Rejection& broken) {
+    return {BlockOutcome::Kind::rejected, broken.reason};
+}
+
+Tip tip_of(const HeaderNode& node) {
+    return {.hash = node.hash, .height = node.height};
+}
+
+}  // namespace
+
+std::string BlockOutcome::bip22() const {
+    switch (kind) {
+        case Kind::connected:
+            return {};
+        case Kind::duplicate:
+            return "duplicate";
+        case Kind::duplicate_invalid:
+            return "duplicate-invalid";
+        case Kind::duplicate_inconclusive:
+            return "duplicate-inconclusive";
+        case Kind::inconclusive:
+            return "inconclusive";
+        case Kind::rejected:
+            return reason.empty() ? "rejected" : reason;
+    }
+    return {};
+}
+
+ChainCore::ChainCore(const ChainOptions& options, CoinsEngine& coins, InitialDownload& initial_download,
+                     RetryWait& wait, ChainMonitor& monitor)
+    : options_(options),
+      coins_(coins),
+      initial_download_(initial_download),
+      wait_(wait),
+      monitor_(monitor),
+      log_(options.logger, LogCategory::chain),
+      waiting_(options.waiting_limit) {}
+
+Result<std::unique_ptr<ChainCore>> ChainCore::open(const ChainOptions& options, CoinsEngine& coins,
+                                                   InitialDownload& initial_download, RetryWait& wait,
+                                                   ChainMonitor& monitor) {
+    std::unique_ptr<ChainCore> core(new ChainCore(options, coins, initial_download, wait, monitor));
+    if (auto loaded = core->load(); !loaded) return forward_error(loaded);
+    return core;
+}
+
+Result<void> ChainCore::load() {
+    auto state = ChainState::load(*options_.store);
+    if (!state) return forward_error(state);
+    state_ = std::move(*state);
+    writer_ = std::make_unique<StepWriter>(options_, wait_, monitor_, state_->changes().next_event());
+    acceptance_.emplace(*options_.params, *options_.clock, *state_, *options_.store, options_.recent);
+    activation_.emplace(*state_, coins_, *options_.store, static_cast<ActivationHost&>(*this), log_);
+    const HeaderNode* const genesis = state_->tree().genesis();
+    if (genesis != nullptr && genesis->hash != options_.params->genesis_hash) {
+        return fail(Errc::invalid_argument,
+                    fmt::format("the store holds another chain than {}", options_.params->name));
+    }
+    if (auto loaded = waiting_.load(*options_.store); !loaded) return loaded;
+    for (const BlockHash& parent : waiting_.parents()) header_arrived(parent);
+    import_.waiting = waiting_.count();
+    publish_import();
+    if (genesis == nullptr) {
+        if (auto connected = connect_genesis(); !connected) return connected;
+    } else if (auto activated = activate(nullptr); !activated) {
+        return forward_error(activated);
+    }
+    return finish(true);
+}
+
+Result<void> ChainCore::connect_genesis() {
+    auto block = ParsedBlock::parse(SharedBytes::copy_of(options_.params->genesis));
+    BLOCKPUB_CHECK(block.has_value() && block->hash() == options_.params->genesis_hash);
+    const auto accepted = acceptance_->accept_block(*block, {});
+    if (!accepted) return std::unexpected(accepted.error());
+    if (auto activated = activate(&*block); !activated) return forward_error(activated);
+    return {};
+}
+
+std::unexpected<Error> ChainCore::halt(Error error) {
+    if (!halted_) halted_ = error;
+    return std::unexpected(std::move(error));
+}
+
+Result<std::optional<Verdict>> ChainCore::activate(const ParsedBlock* fresh) {
+    auto activated = activation_->activate_best_chain(fresh);
+    if (!activated) return halt(std::move(activated.error()));
+    return activated;
+}
+
+Result<HeaderNode*> ChainCore::find_block(const BlockHash& hash) const {
+    if (HeaderNode* const node = state_->tree().find(hash)) return node;
+    return fail(Errc::not_found, "Block not found");
+}
+
+Result<BlockOutcome> ChainCore::submit_block(ParsedBlock block, const Verdict& context_free) {
+    if (halted_) return std::unexpected(*halted_);
+    using enum BlockOutcome::Kind;
+    if (const HeaderNode* const known = state_->tree().find(block.hash())) {
+        if (known->failed()) return BlockOutcome{duplicate_invalid, {}};
+        if (known->connected_once()) return BlockOutcome{duplicate, {}};
+    }
+    const HeaderNode* const parent = state_->tree().find(block.header().previous);
+    if (parent != nullptr && parent->height.next() >= options_.params->segwit_height) {
+        block = complete_coinbase_witness(std::move(block));
+    }
+    const auto accepted = acceptance_->accept_block(block, context_free);
+    if (!accepted) return halt(accepted.error());
+    header_arrived(block.hash());
+    if (accepted->rejection) return rejection_of(*accepted->rejection);
+    const auto checked = activate(&block);
+    if (!checked) return std::unexpected(checked.error());
+    if (!accepted->fresh) return BlockOutcome{duplicate, {}};
+    if (!*checked) return BlockOutcome{inconclusive, {}};
+    if (const Verdict& broken = **checked) return rejection_of(*broken);
+    return BlockOutcome{connected, {}};
+}
+
+Result<void> ChainCore::submit_header(const BlockHeader& header) {
+    if (halted_) return std::unexpected(*halted_);
+    if (state_->tree().find(header.previous) == nullptr) {
+        return fail(Errc::invalid_argument,
+                    fmt::format("Must submit previous header ({}) first", header.previous.display_hex()));
+    }
+    const BlockHash hash = header.hash();
+    const auto accepted = acceptance_->accept_header(header, hash);
+    if (accepted.rejection) return fail(Errc::invalid_argument, accepted.rejection->reason);
+    header_arrived(hash);
+    return {};
+}
+
+Result<void> ChainCore::invalidate_block(const BlockHash& hash) {
+    if (halted_) return std::unexpected(*halted_);
+    const auto node = find_block(hash);
+    if (!node) return std::unexpected(node.error());
+    if ((*node)->height.value == 0) return {};
+    if (auto done = activation_->invalidate(**node); !done) return halt(std::move(done.error()));
+    if (auto activated = activate(nullptr); !activated) return forward_error(activated);
+    return {};
+}
+
+Result<void> ChainCore::reconsider_block(const BlockHash& hash) {
+    if (halted_) return std::unexpected(*halted_);
+    const auto node = find_block(hash);
+    if (!node) return std::unexpected(node.error());
+    state_->clear_failure(**node);
+    if (auto activated = activate(nullptr); !activated) return forward_error(activated);
+    return {};
+}
+
+Result<void> ChainCore::precious_block(const BlockHash& hash) {
+    if (halted_) return std::unexpected(*halted_);
+    const auto node = find_block(hash);
+    if (!node) return std::unexpected(node.error());
+    if (!state_->make_precious(**node)) return {};
+    if (auto activated = activate(nullptr); !activated) return forward_error(activated);
+    return {};
+}
+
+Result<std::string> ChainCore::test_block(const ParsedBlock& block) {
+    if (halted_) return std::unexpected(*halted_);
+    HeaderNode& tip = *state_->active().tip();
+    if (block.header().previous != tip.hash) return std::string("inconclusive-not-best-prevblk");
+    if (const Verdict broken = acceptance_->test_block(block)) return broken->reason;
+    BlockUnderTest on_tip(block, tip);
+    return coins_.test(on_tip);
+}
+
+Result<void> ChainCore::import_block(const ParsedBlock& block, const Verdict& context_free) {
+    if (halted_) return std::unexpected(*halted_);
+    const HeaderNode* const known = state_->tree().find(block.hash());
+    if ((known != nullptr && known->block.present()) || waiting_.contains(block.hash())) {
+        ++import_.known;
+    } else if (context_free) {
+        ++import_.invalid;
+        log_.warning("import: block {} is invalid: {}", block.hash().display_hex(), context_free->reason);
+    } else if (known == nullptr && state_->tree().find(block.header().previous) == nullptr) {
+        if (auto kept = keep_waiting(block); !kept) return kept;
+    } else if (auto imported = import_with_parent(block, context_free, std::nullopt); !imported) {
+        return imported;
+    }
+    publish_import();
+    return {};
+}
+
+Result<void> ChainCore::import_with_parent(const ParsedBlock& block, const Verdict& context_free,
+                                           const std::optional<BlobPlace>& stored) {
+    const auto accepted = acceptance_->accept_block(block, context_free, stored);
+    if (!accepted) return halt(accepted.error());
+    header_arrived(block.hash());
+    if (accepted->rejection) {
+        ++import_.invalid;
+        log_.warning("import: block {} is invalid: {}", block.hash().display_hex(),
+                     accepted->rejection->reason);
+        return {};
+    }
+    ++(accepted->fresh ? import_.accepted : import_.known);
+    if (auto activated = activate(&block); !activated) return forward_error(activated);
+    return {};
+}
+
+/// Stores a block whose parent is unknown. Its proof of work has been checked, so that filling the room costs
+/// work.
+Result<void> ChainCore::keep_waiting(const ParsedBlock& block) {
+    if (!waiting_.has_room_for(block.raw().size())) {
+        ++import_.turned_away;
+        return {};
+    }
+    const auto place = options_.store->append_blob(block.raw());
+    if (!place) return halt(place.error());
+    waiting_.add(block.header().previous, {.hash = block.hash(), .place = *place}, state_->changes());
+    import_.waiting = waiting_.count();
+    return {};
+}
+
+void ChainCore::header_arrived(const BlockHash& hash) {
+    if (waiting_.is_parent(hash) && state_->tree().find(hash) != nullptr) ready_parents_.push_back(hash);
+}
+
+Result<void> ChainCore::take_up_waiting() {
+    if (halted_) return std::unexpected(*halted_);
+    while (!ready_parents_.empty()) {
+        const auto next = waiting_.next_child(ready_parents_.front());
+        if (!next) {
+            ready_parents_.pop_front();
+            continue;
+        }
+        if (auto taken = take_up(*next); !taken) return taken;
+        publish_import();
+        return {};
+    }
+    return {};
+}
+
+Result<void> ChainCore::take_up(const WaitingBlocks::Waiting& waiting) {
+    auto block = read_stored_block(*options_.store, waiting.place, waiting.hash);
+    while (!block && block.error().code == Errc::io) {
+        if (!wait_to_retry(block.error())) return halt(std::move(block.error()));
+        block = read_stored_block(*options_.store, waiting.place, waiting.hash);
+    }
+    waiting_.remove(waiting.hash, state_->changes());
+    import_.waiting = waiting_.count();
+    if (!block) {
+        log_.error("{}; it has to be imported again", block.error().context);
+        return {};
+    }
+    return import_with_parent(*block, check_block_context_free(*block, *options_.params), waiting.place);
+}
+
+Result<void> ChainCore::mark_import(std::string key, std::string value) {
+    if (halted_) return std::unexpected(*halted_);
+    state_->changes().put_meta(std::move(key), std::move(value));
+    return {};
+}
+
+Result<void> ChainCore::finish(bool durable) {
+    if (halted_) return std::unexpected(*halted_);
+    show_changes();
+    const bool now = durable || !importing_ || writer_->commit_due();
+    if (!now) return {};
+    if (auto committed = writer_->commit(); !committed) return halt(std::move(committed.error()));
+    return {};
+}
+
+void ChainCore::show_changes() {
+    if (!state_->changes().empty()) writer_->add(state_->changes().take());
+    publish_chain();
+}
+
+void ChainCore::publish_chain() {
+    const HeaderNode* const tip = state_->active().tip();
+    if (tip == nullptr) return;
+    monitor_.set_chain(tip_of(*tip), tip->time, tip->chainwork, tip_of(*state_->best_header()));
+}
+
+void ChainCore::publish_import() {
+    monitor_.set_import_counters(import_);
+}
+
+bool ChainCore::initial_download(const HeaderNode& tip) {
+    return initial_download_.holds(tip.time, tip.chainwork, importing_);
+}
+
+Result<void> ChainCore::step_made() {
+    show_changes();
+    if (importing_) return {};
+    return writer_->commit();
+}
+
+bool ChainCore::wait_to_retry(const Error& error) {
+    log_.error("cannot read the store: {}; trying again", error.context);
+    return wait_.wait(kReadRetry);
+}
+
+}  // namespace blockpub

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "chain/acceptance.hpp"
+#include "chain/activation.hpp"
+#include "chain/chain.hpp"
+#include "chain/chain_state.hpp"
+#include "chain/initial_download.hpp"
+#include "chain/monitor.hpp"
+#include "chain/step_writer.hpp"
+#include "chain/waiting_blocks.hpp"
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace blockpub {
+
+/// What the chain thread does, without the thread: each entry of Chain as a call that runs to its end.
+///
+/// Every method leaves its changes applied; `finish` commits them. After an Error that is not about the
+/// argument the work is over: whatever is called next answers that same Error. Thread safety: one thread at a
+/// time, which holds the chain lock. Ownership: borrows all that it is made with.
+class ChainCore final : private ActivationHost {
+ public:
+    /// Loads the store, connects genesis where there is none, activates the best chain that is stored.
+    /// Errors: those of the store; invalid_argument for a store of another chain.
+    [[nodiscard]] static Result<std::unique_ptr<ChainCore>> open(const ChainOptions& options,
+                                                                 CoinsEngine& coins,
+                                                                 InitialDownload& initial_download,
+                                                                 RetryWait& wait, ChainMonitor& monitor);
+
+    [[nodiscard]] Result<BlockOutcome> submit_block(ParsedBlock block, const Verdict& context_free);
+    [[nodiscard]] Result<void> submit_header(const BlockHeader& header);
+    [[nodiscard]] Result<void> invalidate_block(const BlockHash& hash);
+    [[nodiscard]] Result<void> reconsider_block(const BlockHash& hash);
+    [[nodiscard]] Result<void> precious_block(const BlockHash& hash);
+    [[nodiscard]] Result<std::string> test_block(const ParsedBlock& block);
+    [[nodiscard]] Result<void> import_block(const ParsedBlock& block, const Verdict& context_free);
+    [[nodiscard]] Result<void> mark_import(std::string key, std::string value);
+
+    /// Whether a stored block waits whose parent has arrived: `take_up_waiting` takes the next one.
+    [[nodiscard]] bool has_ready_waiting() const { return !ready_parents_.empty(); }
+    [[nodiscard]] Result<void> take_up_waiting();
+
+    /// While importing, steps share commits and initial download holds.
+    void set_importing(bool importing) { importing_ = importing; }
+    /// Ends a piece of work: shows what is left to show, and commits if it is time, or `durable` asks for it.
+    [[nodiscard]] Result<void> finish(bool durable);
+    [[nodiscard]] bool dirty() const { return writer_->dirty(); }
+    [[nodiscard]] std::chrono::steady_clock::time_point commit_deadline() const {
+        return writer_->commit_deadline();
+    }
+    /// Why the work is over; empty while it is not.
+    [[nodiscard]] const std::optional<Error>& halted() const { return halted_; }
+
+ private:
+    ChainCore(const ChainOptions& options, CoinsEngine& coins, InitialDownload& initial_download,
+              RetryWait& wait, ChainMonitor& monitor);
+
+    [[nodiscard]] bool initial_download(const HeaderNode& tip) override;
+    [[nodiscard]] Result<void> step_made() override;
+    [[nodiscard]] bool wait_to_retry(const Error& error) override;
+
+    [[nodiscard]] Result<void> load();
+    [[nodiscard]] Result<void> connect_genesis();
+    [[nodiscard]] Result<HeaderNode*> find_block(const BlockHash& hash) const;
+    [[nodiscard]] Result<std::optional<Verdict>> activate(const ParsedBlock* fresh);
+    [[nodiscard]] Result<void> keep_waiting(const ParsedBlock& block);
+    [[nodiscard]] Result<void> take_up(const WaitingBlocks::Waiting& waiting);
+    [[nodiscard]] Result<void> import_with_parent(const ParsedBlock& block, const Verdict& context_free,
+                                                  const std::optional<BlobPlace>& stored);
+    void header_arrived(const BlockHash& hash);
+    void show_changes();
+    void publish_chain();
+    void publish_import();
+    /// Remembers the Error and passes it on.
+    [[nodiscard]] std::unexpected<Error> halt(Error error);
+
+    const ChainOptions options_;
+    CoinsEngine& coins_;
+    InitialDownload& initial_download_;
+    RetryWait& wait_;
+    ChainMonitor& monitor_;
+    const Log log_;
+    WaitingBlocks waiting_;
+    std::unique_ptr<ChainState> state_;  // set by load, like the three below
+    std::unique_ptr<StepWriter> writer_;
+    std::optional<Acceptance> acceptance_;
+    std::optional<Activation> activation_;
+    std::deque<BlockHash> ready_parents_;  // known, with blocks waiting for them
+    ImportCounters import_;
+    bool importing_ = false;
+    std::optional<Error> halted_;
+};
+
+}  // namespace blockpub

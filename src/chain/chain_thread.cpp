@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: MIT
+#include "chain/chain_thread.hpp"
+
+#include "base/check.hpp"
+#include "base/thread.hpp"
+#include "chain/block_checks.hpp"
+#include "chain/submitted_block.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace blockpub {
+namespace {
+
+/// An import that hands over nothing for so long lets the chain thread commit what it has.
+constexpr std::chrono::milliseconds kImportIdle{50};
+/// Memory that a decoded transaction takes beside its bytes.
+constexpr std::size_t kEntryCost = sizeof(ParsedBlock::Entry);
+
+Error stopped() {
+    return {Errc::stopped, "shutting down"};
+}
+
+std::size_t memory_of(const ParsedBlock& block) {
+    return block.raw().size() + block.transactions().size() * kEntryCost;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Chain>> Chain::start(ChainOptions options) {
+    BLOCKPUB_CHECK(options.params != nullptr && options.store != nullptr && options.bus != nullptr &&
+                   options.clock != nullptr);
+    auto chain = std::make_unique<ChainThread>(options);
+    if (auto opened = chain->open(); !opened) return forward_error(opened);
+    return chain;
+}
+
+ChainThread::ChainThread(const ChainOptions& options)
+    : options_(options), initial_download_(*options.clock, options.minimum_chainwork, options.max_tip_age) {}
+
+ChainThread::~ChainThread() {
+    stop();
+}
+
+Result<void> ChainThread::open() {
+    {
+        const MutexLock chain(chain_lock_);
+        CoinsEngine& coins = options_.coins == nullptr ? no_coins_ : *options_.coins;
+        auto core = ChainCore::open(options_, coins, initial_download_, *this, monitor_);
+        if (!core) return forward_error(core);
+        core_ = std::move(*core);
+        started_ = true;
+        note_state_after_work();
+    }
+    thread_ = start_thread("chain", [this](const std::stop_token&) { run(); });
+    return {};
+}
+
+Result<BlockOutcome> ChainThread::submit_block(SharedBytes raw) {
+    auto block = decode_submitted_block(std::move(raw));
+    if (!block) return forward_error(block);
+    const Verdict context_free = check_block_context_free(*block, *options_.params);
+    Result<BlockOutcome> answer = std::unexpected(stopped());
+    auto done = call([&](ChainCore& core) -> Result<void> {
+        answer = core.submit_block(std::move(*block), context_free);
+        if (!answer) return std::unexpected(answer.error());
+        return {};
+    });
+    if (!done) return forward_error(done);
+    return answer;
+}
+
+Result<void> ChainThread::submit_header(ByteSpan header) {
+    if (header.size() < BlockHeader::kSize) return fail(Errc::corrupt, "Block header decode failed");
+    const BlockHeader decoded = BlockHeader::decode(header);
+    return call([&](ChainCore& core) { return core.submit_header(decoded); });
+}
+
+Result<void> ChainThread::invalidate_block(const BlockHash& hash) {
+    return call([&](ChainCore& core) { return core.invalidate_block(hash); });
+}
+
+Result<void> ChainThread::reconsider_block(const BlockHash& hash) {
+    return call([&](ChainCore& core) { return core.reconsider_block(hash); });
+}
+
+Result<void> ChainThread::precious_block(const BlockHash& hash) {
+    return call([&](ChainCore& core) { return core.precious_block(hash); });
+}
+
+Result<std::string> ChainThread::test_block(SharedBytes raw) {
+    const auto block = decode_submitted_block(std::move(raw));
+    if (!block) return std::unexpected(block.error());
+    Result<std::string> answer = std::unexpected(stopped());
+    auto done = call([&](ChainCore& core) -> Result<void> {
+        answer = core.test_block(*block);
+        if (!answer) return std::unexpected(answer.error());
+        return {};
+    });
+    if (!done) return forward_error(done);
+    return answer;
+}
+
+std::optional<Error> ChainThread::refusal_locked() const {
+    if (halted_) return halted_;
+    if (stopping_) return stopped();
+    return std::nullopt;
+}
+
+/// Runs `work` on the chain thread and waits until what it did is durable and released. References that
+/// `work` holds are safe: the call does not return before the work is done or given up.
+Result<void> ChainThread::call(std::function<Result<void>(ChainCore&)> work) {
+    const auto task = std::make_shared<Task>(Task{std::move(work), std::nullopt});
+    MutexLock lock(queue_lock_);
+    if (auto refused = refusal_locked()) return std::unexpected(std::move(*refused));
+    calls_.push_back(task);
+    work_arrived_.notify_one();
+    return wait_for_locked(*task);
+}
+
+Result<void> ChainThread::wait_for_locked(Task& task) {
+    while (!task.outcome) task_done_.wait(queue_lock_);
+    return std::move(*task.outcome);
+}
+
+void ChainThread::begin_import() {
+    const MutexLock lock(queue_lock_);
+    ++imports_open_;
+}
+
+Result<void> ChainThread::end_import() {
+    const auto task =
+        std::make_shared<Task>(Task{[](ChainCore&) -> Result<void> { return {}; }, std::nullopt});
+    MutexLock lock(queue_lock_);
+    if (auto refused = refusal_locked()) {
+        if (imports_open_ != 0) --imports_open_;
+        return std::unexpected(std::move(*refused));
+    }
+    imports_.emplace_back(ImportEnd{task});
+    work_arrived_.notify_one();
+    return wait_for_locked(*task);
+}
+
+Result<void> ChainThread::import_block(ParsedBlock block) {
+    Verdict context_free = check_block_context_free(block, *options_.params);
+    const std::size_t cost = memory_of(block);
+    return enqueue_import(ImportBlock{std::move(block), std::move(context_free), cost}, cost);
+}
+
+Result<void> ChainThread::mark_import(std::string key, std::string value) {
+    return enqueue_import(ImportMark{std::move(key), std::move(value)}, 0);
+}
+
+Result<void> ChainThread::enqueue_import(ImportItem item, std::size_t cost) {
+    MutexLock lock(queue_lock_);
+    while (!refusal_locked() && import_bytes_ != 0 && import_bytes_ + cost > options_.import_queue_bytes) {
+        room_made_.wait(queue_lock_);
+    }
+    if (auto refused = refusal_locked()) return std::unexpected(std::move(*refused));
+    imports_.push_back(std::move(item));
+    import_bytes_ += cost;
+    work_arrived_.notify_one();
+    return {};
+}
+
+ChainStatus ChainThread::status() const {
+    ChainMonitor::View view = monitor_.view();
+    {
+        const MutexLock lock(queue_lock_);
+        view.status.importing = imports_open_ != 0;
+    }
+    view.status.initial_download =
+        initial_download_.holds(view.status.tip_time, view.tip_work, view.status.importing);
+    return std::move(view.status);
+}
+
+void ChainThread::stop() {
+    {
+        const MutexLock lock(queue_lock_);
+        stopping_ = true;
+        work_arrived_.notify_all();
+        room_made_.notify_all();
+    }
+    if (thread_.joinable()) thread_.join();
+}
+
+void ChainThread::run() {
+    while (auto work = next_work()) perform(std::move(*work));
+    end_run();
+}
+
+std::optional<ChainThread::Work> ChainThread::take_queued_locked() {
+    if (!calls_.empty()) {
+        Work work = std::move(calls_.front());
+        calls_.pop_front();
+        return work;
+    }
+    if (waiting_ready_) return TakeUpWaiting{};
+    if (imports_.empty()) return std::nullopt;
+    Work work = std::move(imports_.front());
+    imports_.pop_front();
+    if (const auto* block = std::get_if<ImportBlock>(&std::get<ImportItem>(work))) {
+        import_bytes_ -= block->cost;
+        room_made_.notify_all();
+    }
+    return work;
+}
+
+/// The next piece of work, as soon as there is one. Nothing: shutting down.
+std::optional<ChainThread::Work> ChainThread::next_work() {
+    MutexLock lock(queue_lock_);
+    const auto idle_since = std::chrono::steady_clock::now();
+    while (!stopping_) {
+        if (auto work = take_queued_locked()) return work;
+        if (!commit_deadline_) {
+            work_arrived_.wait(queue_lock_);
+        } else if (!work_arrived_.wait_until(queue_lock_,
+                                             std::min(*commit_deadline_, idle_since + kImportIdle))) {
+            return Commit{};
+        }
+    }
+    return std::nullopt;
+}
+
+void ChainThread::perform(Work work) {
+    MutexLock chain(chain_lock_);
+    {
+        const MutexLock lock(queue_lock_);
+        core_->set_importing(imports_open_ != 0);
+    }
+    if (auto* task = std::get_if<std::shared_ptr<Task>>(&work)) {
+        perform_task(**task);
+    } else if (auto* item = std::get_if<ImportItem>(&work)) {
+        perform_import(*item);
+    } else if (std::holds_alternative<TakeUpWaiting>(work)) {
+        static_cast<void>(core_->take_up_waiting());  // An Error halts the core: noted below.
+        static_cast<void>(core_->finish(false));
+    } else {
+        static_cast<void>(core_->finish(true));
+    }
+    note_state_after_work();
+}
+
+void ChainThread::perform_task(Task& task) {
+    auto outcome = task.work(*core_);
+    // Also after an Error about the argument: the answer may rest on what is not durable yet.
+    auto finished = core_->finish(true);
+    if (outcome && !finished) outcome = std::move(finished);
+    complete(task, std::move(outcome));
+}
+
+void ChainThread::perform_import(ImportItem& item) {
+    if (auto* block = std::get_if<ImportBlock>(&item)) {
+        static_cast<void>(core_->import_block(block->block, block->context_free));
+        static_cast<void>(core_->finish(false));
+    } else if (auto* mark = std::get_if<ImportMark>(&item)) {
+        static_cast<void>(core_->mark_import(std::move(mark->key), std::move(mark->value)));
+        static_cast<void>(core_->finish(false));
+    } else {
+        {
+            const MutexLock lock(queue_lock_);
+            if (imports_open_ != 0) --imports_open_;
+            core_->set_importing(imports_open_ != 0);
+        }
+        perform_task(*std::get<ImportEnd>(item).task);
+    }
+}
+
+void ChainThread::complete(Task& task, Result<void> outcome) {
+    const MutexLock lock(queue_lock_);
+    if (!outcome && stopping_ && outcome.error().code != Errc::outcome_unknown)
+        outcome = std::unexpected(stopped());
+    task.outcome = std::move(outcome);
+    task_done_.notify_all();
+}
+
+void ChainThread::note_state_after_work() {
+    const MutexLock lock(queue_lock_);
+    halted_ = core_->halted();
+    waiting_ready_ = !halted_ && core_->has_ready_waiting();
+    commit_deadline_.reset();
+    if (!halted_ && core_->dirty()) commit_deadline_ = core_->commit_deadline();
+    if (halted_) room_made_.notify_all();
+}
+
+bool ChainThread::wait(std::chrono::milliseconds time) {
+    if (!started_) return false;
+    const auto deadline = std::chrono::steady_clock::now() + time;
+    // Others may show that they need no chain lock while the disk is full.
+    chain_lock_.unlock();
+    bool stopping = false;
+    {
+        MutexLock lock(queue_lock_);
+        while (!stopping_ && work_arrived_.wait_until(queue_lock_, deadline)) {
+        }
+        stopping = stopping_;
+    }
+    chain_lock_.lock();
+    return !stopping;
+}
+
+void ChainThread::end_run() {
+    {
+        const MutexLock chain(chain_lock_);
+        static_cast<void>(core_->finish(true));
+    }
+    const MutexLock lock(queue_lock_);
+    const auto give_up = [&](Task& task) { task.outcome = std::unexpected(stopped()); };
+    for (const auto& task : calls_) give_up(*task);
+    calls_.clear();
+    for (const ImportItem& item : imports_) {
+        if (const auto* end = std::get_if<ImportEnd>(&item)) give_up(*end->task);
+    }
+    imports_.clear();
+    task_done_.notify_all();
+}
+
+}  // namespace blockpub

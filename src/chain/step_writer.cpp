@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include "chain/step_writer.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <variant>
+
+namespace blockpub {
+namespace {
+
+/// Longest time that events of an import are held back to share a commit.
+constexpr std::chrono::milliseconds kLongestHold{500};
+
+}  // namespace
+
+StepWriter::StepWriter(const ChainOptions& options, RetryWait& wait, ChainMonitor& monitor,
+                       EventIndex durable)
+    : store_(*options.store),
+      bus_(*options.bus),
+      wait_(wait),
+      monitor_(monitor),
+      log_(options.logger, LogCategory::chain),
+      bulk_bytes_(options.bulk_commit_bytes),
+      retry_times_{options.commit_retry_first, options.commit_retry_longest},
+      durable_(durable) {
+    monitor_.set_durable(durable_);
+}
+
+void StepWriter::add(StepChanges::Taken changes) {
+    if (!applied_) oldest_ = std::chrono::steady_clock::now();
+    applied_ = true;
+    store_.apply(std::move(changes.store));
+    std::ranges::move(changes.releases, std::back_inserter(releases_));
+}
+
+bool StepWriter::dirty() const {
+    return applied_ || store_.pending_bytes() != 0;
+}
+
+bool StepWriter::commit_due() const {
+    if (store_.pending_bytes() >= bulk_bytes_) return true;
+    return applied_ && std::chrono::steady_clock::now() >= commit_deadline();
+}
+
+std::chrono::steady_clock::time_point StepWriter::commit_deadline() const {
+    return oldest_ + kLongestHold;
+}
+
+Result<void> StepWriter::commit() {
+    if (!dirty()) return {};
+    RetryTimes times = retry_times_;
+    unsigned failures = 0;
+    auto committed = store_.commit();
+    while (!committed) {
+        const Error& error = committed.error();
+        monitor_.set_write_error(error.context);
+        if (error.code == Errc::outcome_unknown) {
+            log_.error("the store cannot tell what is on disk: {}; nothing more is written or announced",
+                       error.context);
+            monitor_.set_write_stopped();
+            return committed;
+        }
+        if (++failures == 1)
+            log_.error("cannot commit: {}; nothing is announced until it works again", error.context);
+        const bool goes_on = wait_.wait(times.take());
+        committed = store_.commit();
+        if (!committed && !goes_on) return committed;
+    }
+    if (failures != 0) {
+        monitor_.set_write_error({});
+        log_.info("committed after {} failed attempts", failures);
+    }
+    applied_ = false;
+    release();
+    return {};
+}
+
+void StepWriter::release() {
+    std::vector<EventRecord> records;
+    const auto release_records = [&] {
+        if (records.empty()) return;
+        durable_ = records.back().index + 1;
+        monitor_.set_durable(durable_);
+        bus_.release_blocks(records);
+        records.clear();
+    };
+    for (PendingRelease& release : std::exchange(releases_, {})) {
+        if (auto* record = std::get_if<EventRecord>(&release)) {
+            records.push_back(*record);
+            continue;
+        }
+        release_records();
+        if (auto* added = std::get_if<TransactionAddedToMempool>(&release))
+            bus_.release_mempool(std::move(*added));
+        if (auto* removed = std::get_if<TransactionRemovedFromMempool>(&release))
+            bus_.release_mempool(*removed);
+    }
+    release_records();
+}
+
+}  // namespace blockpub

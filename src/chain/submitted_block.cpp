@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#include "chain/submitted_block.hpp"
+
+#include "base/check.hpp"
+#include "primitives/merkle.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace blockpub {
+namespace {
+
+constexpr std::size_t kVersionSize = 4;
+constexpr std::size_t kLockTimeSize = 4;
+constexpr std::uint8_t kMarkerAndFlag[] = {0, 1};
+constexpr std::size_t kNonceSize = 32;
+
+/// Length of the block at the front of `bytes`; nothing when there is none.
+std::optional<std::size_t> block_length(ByteSpan bytes) {
+    if (bytes.size() < BlockHeader::kSize) return std::nullopt;
+    ByteReader reader(bytes);
+    reader.skip(BlockHeader::kSize);
+    const std::uint64_t count = reader.compact_size();
+    for (std::uint64_t i = 0; reader.ok() && i < count; ++i) {
+        if (!TransactionView::parse(reader)) return std::nullopt;
+    }
+    if (!reader.ok()) return std::nullopt;
+    return reader.position();
+}
+
+}  // namespace
+
+Result<ParsedBlock> decode_submitted_block(SharedBytes raw) {
+    auto block = ParsedBlock::parse(raw);
+    if (!block) {
+        const auto length = block_length(raw.bytes());
+        if (!length || *length == raw.size()) return fail(Errc::corrupt, "Block decode failed");
+        // A buffer of its own: what is stored and announced must not keep the rest alive.
+        block = ParsedBlock::parse(SharedBytes::copy_of(raw.bytes().first(*length)));
+        if (!block) return fail(Errc::corrupt, "Block decode failed");
+    }
+    if (block->transactions().empty() || !block->transaction(0).is_coinbase()) {
+        return fail(Errc::corrupt, "Block does not start with a coinbase");
+    }
+    return block;
+}
+
+ParsedBlock complete_coinbase_witness(ParsedBlock block) {
+    const TransactionView coinbase = block.transaction(0);
+    if (coinbase.has_witness() || !witness_commitment_output(coinbase)) return block;
+    const ByteSpan raw = block.raw().bytes();
+    const std::size_t begin = block.transactions().front().offset;
+    const std::size_t inputs = begin + kVersionSize;
+    const std::size_t lock_time = begin + block.transactions().front().size - kLockTimeSize;
+    // One stack (there is one input) of one item.
+    constexpr std::size_t kWitnessSize = 1 + 1 + kNonceSize;
+    SharedBytes completed = SharedBytes::build(
+        raw.size() + sizeof kMarkerAndFlag + kWitnessSize, [&](std::span<std::uint8_t> out) {
+            std::uint8_t* at = out.data();
+            const auto put = [&](ByteSpan bytes) { at = std::copy(bytes.begin(), bytes.end(), at); };
+            put(raw.first(inputs));
+            put(kMarkerAndFlag);
+            put(raw.subspan(inputs, lock_time - inputs));
+            std::uint8_t witness[kWitnessSize] = {1, kNonceSize};
+            put(witness);
+            put(raw.subspan(lock_time));
+        });
+    auto parsed = ParsedBlock::parse(std::move(completed));
+    BLOCKPUB_CHECK(parsed.has_value(), "a coinbase with a witness does not parse");
+    return std::move(*parsed);
+}
+
+}  // namespace blockpub

@@ -1,0 +1,284 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Writes the corpora of the fuzz targets from tests/vectors: real inputs, and what a hostile sender makes of them.
+
+The same vectors give the same files. Files whose name begins with "found-" came from fuzzing and are left alone.
+"""
+
+import json
+import pathlib
+import struct
+
+HERE = pathlib.Path(__file__).parent
+VECTORS = HERE.parent / "vectors"
+
+
+def lines(name):
+    return [json.loads(line) for line in (VECTORS / name).read_text().splitlines()]
+
+
+def write(target, files):
+    directory = HERE / "corpus" / target
+    directory.mkdir(parents=True, exist_ok=True)
+    for old in directory.iterdir():
+        if not old.name.startswith("found-"):
+            old.unlink()
+    for name, content in files.items():
+        (directory / name).write_bytes(content)
+
+
+def compact_size(value):
+    if value < 253:
+        return bytes([value])
+    if value <= 0xFFFF:
+        return b"\xfd" + struct.pack("<H", value)
+    if value <= 0xFFFFFFFF:
+        return b"\xfe" + struct.pack("<I", value)
+    return b"\xff" + struct.pack("<Q", value)
+
+
+def read_compact_size(data, at):
+    first = data[at]
+    width = {253: 2, 254: 4, 255: 8}.get(first, 0)
+    return (int.from_bytes(data[at + 1 : at + 1 + width], "little") if width else first), at + 1 + width
+
+
+def transaction_end(data, at):
+    """Place behind the well-formed transaction at `at`."""
+    at += 4
+    witness = data[at] == 0
+    at += 2 * witness
+    inputs, at = read_compact_size(data, at)
+    for _ in range(inputs):
+        size, at = read_compact_size(data, at + 36)
+        at += size + 4
+    outputs, at = read_compact_size(data, at)
+    for _ in range(outputs):
+        size, at = read_compact_size(data, at + 8)
+        at += size
+    for _ in range(inputs * witness):
+        items, at = read_compact_size(data, at)
+        for _ in range(items):
+            size, at = read_compact_size(data, at)
+            at += size
+    return at + 4
+
+
+def split_block(block):
+    count, at = read_compact_size(block, 80)
+    transactions = []
+    for _ in range(count):
+        end = transaction_end(block, at)
+        transactions.append(block[at:end])
+        at = end
+    assert at == len(block)
+    return block[:80], transactions
+
+
+def small(items, limit, count):
+    """`count` items of at most `limit` bytes, of as many different sizes as there are."""
+    by_size = {}
+    for item in items:
+        if len(item) <= limit:
+            by_size.setdefault(len(item), item)
+    sizes = sorted(by_size)
+    step = max(1, len(sizes) // count)
+    return [by_size[size] for size in sizes[::step]][:count]
+
+
+BLOCK170 = bytes.fromhex((VECTORS / "block170.hex").read_text().strip())
+CHAIN = [bytes.fromhex(row["hex"]) for row in lines("chain-a.jsonl") if row.get("hex")]
+REJECTED = [row for row in lines("reject.jsonl") if not row["name"].startswith("base")]
+SCRIPTS = [line.split() for line in (VECTORS / "scripts.txt").read_text().splitlines()]
+
+
+def headers():
+    files = {"block170": BLOCK170[:80], "short": BLOCK170[:79], "long": BLOCK170[:81], "empty": b""}
+    for index, block in enumerate(CHAIN[::20]):
+        files[f"regtest-{index}"] = block[:80]
+    for name, byte in (("zeros", 0), ("ones", 0xFF)):
+        files[name] = bytes([byte]) * 80
+    return files
+
+
+def transactions():
+    files = {}
+    everything = [tx for block in CHAIN for tx in split_block(block)[1]] + split_block(BLOCK170)[1]
+    for index, tx in enumerate(small(everything, 1500, 30)):
+        files[f"real-{index}"] = tx
+    legacy = split_block(BLOCK170)[1][1]
+    outpoint = bytes(32) + struct.pack("<I", 1)
+    one_input = b"\x01" + outpoint + b"\x00" + b"\xff" * 4
+    one_output = b"\x01" + struct.pack("<q", 1) + b"\x00"
+    version, lock_time = struct.pack("<i", 1), bytes(4)
+    files |= {
+        "empty": b"",
+        "no-inputs-no-outputs": version + b"\x00\x00" + lock_time,
+        "no-inputs": version + b"\x00" + one_output + lock_time,
+        "superfluous-witness": version + b"\x00\x01" + one_input + one_output + b"\x00" + lock_time,
+        "witness-without-inputs": version + b"\x00\x01\x00" + one_output + lock_time,
+        "unknown-flag": version + b"\x00\x02" + one_input + one_output + lock_time,
+        "both-flags": version + b"\x00\x03" + one_input + one_output + b"\x01\x00" + lock_time,
+        "empty-items": version + b"\x00\x01" + one_input + one_output + b"\xfd\x00\x01" + bytes(256) + lock_time,
+        "input-count-claimed": version + compact_size(0x02000000) + one_input[1:],
+        "output-count-claimed": version + one_input + compact_size(0x02000000) + one_output[1:],
+        "item-count-claimed": version + b"\x00\x01" + one_input + one_output + compact_size(0x02000000) + lock_time,
+        "count-beyond-limit": version + compact_size(0x02000001) + one_input[1:],
+        "script-size-2-64": version + b"\x01" + outpoint + b"\xff" * 9,
+        "count-not-canonical": version + b"\xfd\x01\x00" + one_input[1:] + one_output + lock_time,
+        "cut": legacy[:-1],
+        "trailing": legacy + b"\x00",
+        "two": legacy + legacy,
+        "many-inputs": version + compact_size(300) + one_input[1:] * 300 + one_output + lock_time,
+        "many-outputs": version + one_input + compact_size(300) + one_output[1:] * 300 + lock_time,
+    }
+    return files
+
+
+def blocks():
+    files = {"block170": BLOCK170, "header-alone": BLOCK170[:80], "empty": b""}
+    for index, block in enumerate(small(CHAIN, 1500, 20)):
+        files[f"regtest-{index}"] = block
+    for index, row in enumerate(REJECTED):
+        try:
+            block = bytes.fromhex(row["hex"])
+        except ValueError:
+            continue
+        if len(block) <= 420:
+            files[f"rejected-{index}"] = block
+    header, (coinbase, payment) = split_block(BLOCK170)
+    files |= {
+        "no-transactions": header + b"\x00",
+        "count-claimed": header + compact_size(0x02000000) + coinbase + payment,
+        "count-beyond-limit": header + compact_size(0x02000001) + coinbase + payment,
+        "count-not-canonical": header + b"\xfd\x02\x00" + coinbase + payment,
+        "one-missing": header + b"\x03" + coinbase + payment,
+        "one-too-many": header + b"\x01" + coinbase + payment,
+        "last-doubled": header + b"\x03" + coinbase + payment + payment,
+        "smallest-transactions": header + compact_size(260) + (b"\x01\x00\x00\x00\x00\x00" + bytes(4)) * 260,
+        "trailing": BLOCK170 + bytes(8),
+        "two-blocks": BLOCK170 + BLOCK170,
+    }
+    return files
+
+
+def compact_sizes():
+    files = {"empty": b""}
+    values = [0, 1, 252, 253, 254, 255, 256, 0xFFFF, 0x10000, 0x1FFFFFF, 0x2000000, 0x2000001, 0xFFFFFFFF, 2**32, 2**64 - 1]
+    for value in values:
+        files[f"value-{value}"] = compact_size(value)
+        files[f"cut-{value}"] = compact_size(value)[:-1]
+    for width, mark, form in ((2, 253, "<H"), (4, 254, "<I"), (8, 255, "<Q")):
+        for value in (0, 252, 253, 0xFFFF):
+            files[f"padded-{width}-{value}"] = bytes([mark]) + struct.pack(form, value)
+    files["followed"] = compact_size(3) + b"abc"
+    files["followed-by-less"] = compact_size(300) + b"abc"
+    return files
+
+
+def addresses():
+    chain_main, chain_test, chain_regtest = b"\x00", b"\x01", b"\x02"
+    files = {"empty": b"", "chain-alone": chain_main}
+    for index, (script, kind, address, _) in enumerate(SCRIPTS):
+        if address == "-":
+            continue
+        files[f"regtest-{index}-{kind}"] = chain_regtest + address.encode()
+        files[f"script-{index}-{kind}"] = chain_regtest + bytes.fromhex(script)
+    known = {
+        "upper-case": (chain_main, "BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4"),
+        "version-16": (chain_main, "BC1SW50QGDZ25J"),
+        "version-17": (chain_main, "BC130XLXVLHEMJA6C4DQV22UAPCTQUPFHLXM9H8Z3K2E72Q4K9HCZ7VQ7ZWS8R"),
+        "forty-bytes": (chain_main, "bc1pw508d6qejxtdg4y5r3zarvary0c5xw7kw508d6qejxtdg4y5r3zarvary0c5xw7kt5nd6y"),
+        "wrong-checksum-kind": (chain_test, "tb1q0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vq24jc47"),
+        "padding": (chain_test, "tb1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vpggkg4j"),
+        "no-data": (chain_main, "bc1gmk9yu"),
+        "mixed-case": (chain_main, "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3T4"),
+        "too-long": (chain_main, "bc1" + "q" * 88),
+        "base58": (chain_main, "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"),
+        "base58-script": (chain_main, "3J98t1WpEZ73CNmQviecrnyiWrnqRhWNLy"),
+        "base58-zeros": (chain_main, "1111111111111111111114oLvT2"),
+        "base58-blanks": (chain_main, " \t1111111111111111111114oLvT2\n"),
+        "base58-secret": (chain_main, "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ"),
+        "base58-long": (chain_main, "1" * 400),
+        "not-ascii": (chain_main, "bc1q\u00e9"),
+    }
+    return files | {name: chain + text.encode() for name, (chain, text) in known.items()}
+
+
+def descriptors():
+    key = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
+    uncompressed = (
+        "0479be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
+        "483ada7726a3c4655da4fbfc0e1108a8fd17b448a68554199c47d08ffb10d4b8"
+    )
+    texts = {
+        "empty": "",
+        "raw": "raw(6a0102)",
+        "raw-empty": "raw()",
+        "checksum-wrong": "raw(51)#8lvh9jxq",
+        "checksum-short": "raw(51)#8lv",
+        "two-checksums": "raw(51)#8lvh9jxk#8lvh9jxk",
+        "pk": f"pk({key})",
+        "pk-uncompressed": f"pk({uncompressed})",
+        "pkh": f"pkh({key})",
+        "wpkh": f"wpkh({key})",
+        "sh-wpkh": f"sh(wpkh({key}))",
+        "multi": f"multi(1,{key},{key})",
+        "multi-no-keys": "multi(1)",
+        "multi-threshold": f"multi(4294967296,{key})",
+        "sh-multi-15": f"sh(multi(15{(',' + key) * 15}))",
+        "wsh-multi-20": f"wsh(sortedmulti(20{(',' + key) * 20}))",
+        "sh-wsh": f"sh(wsh(pkh({key})))",
+        "wsh-wsh": f"wsh(wsh(pkh({key})))",
+        "rawtr": f"rawtr({key[2:]})",
+        "rawtr-two": f"rawtr({key[2:]},{key[2:]})",
+        "tr": f"tr({key[2:]})",
+        "combo": f"combo({key})",
+        "miniscript": f"wsh(and_v(v:pk({key}),older(10)))",
+        "origin": f"pkh([d34db33f/44'/0'/0']{key})",
+        "path": f"pkh({key}/0/*)",
+        "addr": "addr(bcrt1pfeesnyr2tx)",
+        "nested": "sh(" * 40 + ")" * 40,
+        "unbalanced": f"pk({key}",
+        "comma": f"pk({key}),",
+        "braces": f"tr({key[2:]},{{pk({key[2:]}),pk({key[2:]})}})",
+    }
+    files = {name: text.encode() for name, text in texts.items()}
+    for index, (_, kind, _, descriptor) in enumerate(SCRIPTS[:25]):
+        files[f"node-{index}-{kind}"] = descriptor.encode()
+    return files
+
+
+def hexadecimal():
+    texts = ["", "0", "00", "0g", "aBcDeF0123456789", "0x00", " 00", "00 ", "g0", "@A", "/0", ":0", "`a", "Gg"]
+    texts += ["0123456789abcdef" * 5 + "0", "ABCDEF" * 16 + "zz", "00" * 100]
+    files = {f"text-{index}": text.encode() for index, text in enumerate(texts)}
+    files["all-bytes"] = bytes(range(256))
+    files["zero-inside"] = b"00\x0000"
+    for size in (15, 16, 17, 31, 32, 33):
+        files[f"size-{size}"] = b"5a" * size
+        files[f"wrong-at-end-{size}"] = b"5a" * (size - 1) + b"5-"
+    return files
+
+
+def compact_targets():
+    files = {"empty": b""}
+    every = [0, 0x00123456, 0x01003456, 0x01123456, 0x02008000, 0x03123456, 0x04923456, 0x04123456, 0x05009234]
+    every += [0x1D00FFFF, 0x207FFFFF, 0x1E0377AE, 0x20123456, 0x2100FFFF, 0x21123456, 0x220000FF, 0x22000100, 0x23000001]
+    every += [0xFF123456, 0xFF000000, 0x04800000, 0x01FEDCBA, 0x17053894]
+    for bits in every:
+        files[f"bits-{bits:08x}"] = struct.pack("<I", bits)
+    for name, target in (("one", 1), ("sign-bit", 0x80), ("sign-bit-3", 0x800000), ("all", 2**256 - 1), ("top", 2**255)):
+        files[f"target-{name}"] = bytes(4) + target.to_bytes(32, "big")
+    return files
+
+
+if __name__ == "__main__":
+    write("header", headers())
+    write("transaction", transactions())
+    write("block", blocks())
+    write("compact_size", compact_sizes())
+    write("address", addresses())
+    write("descriptor", descriptors())
+    write("hex", hexadecimal())
+    write("compact_target", compact_targets())

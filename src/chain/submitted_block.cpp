@@ -5,7 +5,6 @@
 #include "primitives/merkle.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <span>
 #include <utility>
 
@@ -17,30 +16,15 @@ constexpr std::size_t kLockTimeSize = 4;
 constexpr std::uint8_t kMarkerAndFlag[] = {0, 1};
 constexpr std::size_t kNonceSize = 32;
 
-/// Length of the block at the front of `bytes`; nothing when there is none.
-std::optional<std::size_t> block_length(ByteSpan bytes) {
-    if (bytes.size() < BlockHeader::kSize) return std::nullopt;
-    ByteReader reader(bytes);
-    reader.skip(BlockHeader::kSize);
-    const std::uint64_t count = reader.compact_size();
-    for (std::uint64_t i = 0; reader.ok() && i < count; ++i) {
-        if (!TransactionView::parse(reader)) return std::nullopt;
-    }
-    if (!reader.ok()) return std::nullopt;
-    return reader.position();
-}
-
 }  // namespace
 
 Result<ParsedBlock> decode_submitted_block(SharedBytes raw) {
-    auto block = ParsedBlock::parse(raw);
-    if (!block) {
-        const auto length = block_length(raw.bytes());
-        if (!length || *length == raw.size()) return fail(Errc::corrupt, "Block decode failed");
-        // A buffer of its own: what is stored and announced must not keep the rest alive.
-        block = ParsedBlock::parse(SharedBytes::copy_of(raw.bytes().first(*length)));
-        if (!block) return fail(Errc::corrupt, "Block decode failed");
+    auto block = ParsedBlock::parse_front(raw);
+    // A buffer of its own: what is stored and announced must not keep the rest alive.
+    if (block && block->raw().size() != raw.size()) {
+        block = ParsedBlock::parse(SharedBytes::copy_of(block->raw().bytes()));
     }
+    if (!block) return fail(Errc::corrupt, "Block decode failed");
     if (block->transactions().empty() || !block->transaction(0).is_coinbase()) {
         return fail(Errc::corrupt, "Block does not start with a coinbase");
     }

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/check.hpp"
+#include "base/mutex.hpp"
+#include "chain/coins_engine.hpp"
+#include "support/block_builder.hpp"
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace blockpub::test {
+
+/// A coins engine that refuses the blocks it is told to, and checks that it is called in the order of a
+/// chain. Thread safety: every method from any thread.
+class FakeCoins final : public CoinsEngine {
+ public:
+    void refuse(const BlockHash& hash, std::string reason) {
+        const MutexLock lock(mutex_);
+        refused_[hash] = std::move(reason);
+    }
+    void accept_again(const BlockHash& hash) {
+        const MutexLock lock(mutex_);
+        refused_.erase(hash);
+    }
+    /// So many calls of connect fail with this Error before they do what they should.
+    void fail_connects(unsigned count, Error error) {
+        const MutexLock lock(mutex_);
+        failures_ = count;
+        failure_ = std::move(error);
+    }
+    void return_transactions(bool returns) {
+        const MutexLock lock(mutex_);
+        returns_ = returns;
+    }
+    void give_undo(SharedBytes undo) {
+        const MutexLock lock(mutex_);
+        undo_ = std::move(undo);
+    }
+    /// Reads and decodes every block that is connected.
+    void read_blocks(bool reads) {
+        const MutexLock lock(mutex_);
+        reads_ = reads;
+    }
+    void forget_calls() {
+        const MutexLock lock(mutex_);
+        end_calls_.clear();
+    }
+    /// The blocks that are connected, oldest first.
+    [[nodiscard]] std::vector<BlockHash> chain() const {
+        const MutexLock lock(mutex_);
+        return chain_;
+    }
+    [[nodiscard]] std::vector<bool> end_calls() const {
+        const MutexLock lock(mutex_);
+        return end_calls_;
+    }
+    [[nodiscard]] Bytes undo_seen() const {
+        const MutexLock lock(mutex_);
+        return undo_seen_;
+    }
+
+    [[nodiscard]] Result<Connected> connect(BlockInChain& block) override {
+        const MutexLock lock(mutex_);
+        BLOCKPUB_CHECK(block.height().value == chain_.size(), "{} on {}", block.height().value,
+                       chain_.size());
+        if (failures_ != 0) {
+            --failures_;
+            return std::unexpected(failure_);
+        }
+        if (reads_) {
+            const auto parsed = block.parsed();
+            if (!parsed) return std::unexpected(parsed.error());
+            BLOCKPUB_CHECK((*parsed)->hash() == block.hash());
+            BLOCKPUB_CHECK(chain_.empty() || (*parsed)->header().previous == chain_.back());
+        }
+        if (const auto refused = refused_.find(block.hash()); refused != refused_.end()) {
+            return Connected{.reject_reason = refused->second, .undo = {}, .facts = {}};
+        }
+        chain_.push_back(block.hash());
+        return Connected{.reject_reason = {}, .undo = undo_, .facts = {}};
+    }
+    [[nodiscard]] Result<void> disconnect(BlockInChain& block) override {
+        const MutexLock lock(mutex_);
+        BLOCKPUB_CHECK(!chain_.empty() && chain_.back() == block.hash());
+        chain_.pop_back();
+        ++disconnected_;
+        if (const auto undo = block.undo()) undo_seen_.assign(undo->bytes().begin(), undo->bytes().end());
+        return {};
+    }
+    [[nodiscard]] Result<std::string> test(BlockInChain& block) override {
+        const MutexLock lock(mutex_);
+        const auto refused = refused_.find(block.hash());
+        return refused == refused_.end() ? std::string() : refused->second;
+    }
+    [[nodiscard]] std::vector<MempoolEvent> end_disconnects(bool return_to_mempool) override {
+        const MutexLock lock(mutex_);
+        const unsigned disconnected = std::exchange(disconnected_, 0);
+        if (disconnected != 0) end_calls_.push_back(return_to_mempool);
+        if (disconnected == 0 || !returns_) return {};
+        return {TransactionAddedToMempool{}};
+    }
+
+ private:
+    mutable Mutex mutex_;
+    std::map<BlockHash, std::string> refused_ BLOCKPUB_GUARDED_BY(mutex_);
+    std::vector<BlockHash> chain_ BLOCKPUB_GUARDED_BY(mutex_);
+    std::vector<bool> end_calls_ BLOCKPUB_GUARDED_BY(mutex_);
+    SharedBytes undo_ BLOCKPUB_GUARDED_BY(mutex_);
+    Bytes undo_seen_ BLOCKPUB_GUARDED_BY(mutex_);
+    Error failure_ BLOCKPUB_GUARDED_BY(mutex_);
+    unsigned failures_ BLOCKPUB_GUARDED_BY(mutex_) = 0;
+    unsigned disconnected_ BLOCKPUB_GUARDED_BY(mutex_) = 0;
+    bool returns_ BLOCKPUB_GUARDED_BY(mutex_) = false;
+    bool reads_ BLOCKPUB_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace blockpub::test

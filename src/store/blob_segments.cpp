@@ -45,7 +45,7 @@ Result<std::unique_ptr<BlobSegments>> BlobSegments::open(BlobSegmentsOptions opt
     std::unique_ptr<BlobSegments> segments(new BlobSegments(std::move(options)));
     const auto& directory = segments->options_.directory;
     std::error_code error;
-    if (std::filesystem::create_directories(directory, error)) segments->directory_dirty_ = true;
+    std::filesystem::create_directories(directory, error);
     if (error) return fail(Errc::io, fmt::format("{}: {}", directory.native(), error.message()));
     segments->fill_ = SegmentFill(fresh_page_size(), segments->options_.segment_bytes, kFreshPages);
     if (auto scanned = segments->scan_directory(); !scanned) return forward_error(scanned);
@@ -192,7 +192,7 @@ Result<void> BlobSegments::write_segment(std::uint32_t number, std::size_t count
         const MutexLock lock(mutex_);
         file_bytes_[number] = pages * writer->env().page_size();
     }
-    return directory_dirty_ ? sync_directory() : Result<void>{};
+    return names_dirty_ ? sync_names() : Result<void>{};
 }
 
 Result<std::shared_ptr<Segment>> BlobSegments::make_writer(std::uint32_t number) {
@@ -209,7 +209,7 @@ Result<std::shared_ptr<Segment>> BlobSegments::make_writer(std::uint32_t number)
         return writer;
     }
     committer_ = std::move(*committer);
-    directory_dirty_ = true;
+    names_dirty_ = true;
     const MutexLock lock(mutex_);
     writer_ = *writer;
     file_bytes_[number] = 0;
@@ -228,21 +228,15 @@ void BlobSegments::seal_writer() {
     std::filesystem::remove(lock_file_of(writer->path()), ignored);
 }
 
-Result<void> BlobSegments::sync_directory() {
+Result<void> BlobSegments::sync_names() {
     int code = fault(StoreFaults::Point::segment_sync);
-    if (code == 0) {
-        const FileDescriptor descriptor(
-            ::open(options_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-        if (!descriptor.is_open())
-            return fail(Errc::io, fmt::format("{}: {}", options_.directory.native(), std::strerror(errno)));
-        if (::fsync(descriptor.value()) != 0) code = errno;
-    }
+    if (code == 0) code = sync_directory(options_.directory);
     if (code != 0) {
         return fail(Errc::outcome_unknown,
                     fmt::format("{}: syncing the directory failed ({}); writing has stopped",
                                 options_.directory.native(), std::strerror(code)));
     }
-    directory_dirty_ = false;
+    names_dirty_ = false;
     return {};
 }
 
@@ -256,11 +250,18 @@ void BlobSegments::forget_pending(std::size_t count) {
     }
 }
 
-std::optional<SharedBytes> BlobSegments::find_pending(const BlobPlace& place) const {
-    const MutexLock lock(mutex_);
-    const auto found = pending_.find(PlaceKey(place.segment, place.number));
-    if (found == pending_.end() || found->second.size() != place.size) return std::nullopt;
-    return found->second;
+Result<std::optional<SharedBytes>> BlobSegments::find_pending(const BlobPlace& place) const {
+    std::optional<SharedBytes> bytes;
+    {
+        const MutexLock lock(mutex_);
+        const auto found = pending_.find(PlaceKey(place.segment, place.number));
+        if (found != pending_.end()) bytes = found->second;
+    }
+    if (bytes && bytes->size() != place.size) {
+        return fail(Errc::corrupt, fmt::format("blob {} of {} has {} bytes, its place says {}", place.number,
+                                               path_of(place.segment).native(), bytes->size(), place.size));
+    }
+    return bytes;
 }
 
 Result<std::shared_ptr<Segment>> BlobSegments::segment_of(std::uint32_t number) {
@@ -311,13 +312,17 @@ Result<T> BlobSegments::with_segment(const BlobPlace& place, Access access) {
 }
 
 Result<SharedBytes> BlobSegments::read(const BlobPlace& place) {
-    if (auto bytes = find_pending(place)) return *std::move(bytes);
+    auto pending = find_pending(place);
+    if (!pending) return forward_error(pending);
+    if (*pending) return **std::move(pending);
     return with_segment<SharedBytes>(place, Segment::read);
 }
 
 Result<MappedBytes> BlobSegments::map(const BlobPlace& place) {
-    if (auto bytes = find_pending(place)) {
-        auto held = std::make_shared<const SharedBytes>(*std::move(bytes));
+    auto pending = find_pending(place);
+    if (!pending) return forward_error(pending);
+    if (*pending) {
+        auto held = std::make_shared<const SharedBytes>(**std::move(pending));
         const ByteSpan view = held->bytes();
         return MappedBytes(view, std::move(held));
     }

@@ -88,9 +88,9 @@ class BlobSegments {
     void seal_writer() BLOCKPUB_EXCLUDES(mutex_);
     [[nodiscard]] Result<void> write_segment(std::uint32_t number, std::size_t count)
         BLOCKPUB_EXCLUDES(mutex_);
-    [[nodiscard]] Result<void> sync_directory();
+    [[nodiscard]] Result<void> sync_names();
     void forget_pending(std::size_t count) BLOCKPUB_EXCLUDES(mutex_);
-    [[nodiscard]] std::optional<SharedBytes> find_pending(const BlobPlace& place) const
+    [[nodiscard]] Result<std::optional<SharedBytes>> find_pending(const BlobPlace& place) const
         BLOCKPUB_EXCLUDES(mutex_);
     [[nodiscard]] Result<std::shared_ptr<Segment>> segment_of(std::uint32_t number) BLOCKPUB_EXCLUDES(mutex_);
     void retire_writer(const std::shared_ptr<Segment>& segment) BLOCKPUB_EXCLUDES(mutex_);
@@ -106,7 +106,7 @@ class BlobSegments {
     SegmentFill fill_;
     std::deque<Pending> queue_;
     std::optional<Committer> committer_;  // of the writer
-    bool directory_dirty_ = false;        // a file was made, its name is not synced
+    bool names_dirty_ = false;            // a file was made, its name is not synced
 
     mutable Mutex mutex_;
     std::map<std::uint32_t, std::uint64_t> file_bytes_ BLOCKPUB_GUARDED_BY(mutex_);

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "store/chain_tables.hpp"
 
+#include "base/check.hpp"
+#include "store/file_descriptor.hpp"
+
 #include <fmt/format.h>
 
 namespace blockpub {
 namespace {
 
+constexpr char kDataFile[] = "data.mdb";
 constexpr unsigned kMaxTables = 16;
 // One slot for each snapshot held at a time, all threads together; a slot is 64 bytes.
 constexpr unsigned kMaxReaders = 4096;
@@ -25,14 +29,13 @@ Result<std::shared_ptr<ChainEnv>> ChainEnv::open(const ChainTablesOptions& optio
     return opened;
 }
 
-int ChainEnv::open_tables(unsigned flags) {
-    auto [code, txn] = lmdb::Txn::begin(env(), (flags & MDB_CREATE) != 0 ? 0 : unsigned{MDB_RDONLY});
+int ChainEnv::open_tables(lmdb::Txn& txn, unsigned flags) {
     const std::pair<const char*, lmdb::Table*> tables[] = {
         {"header", &header}, {"active", &active}, {"tips", &tips}, {"event", &event}, {"meta", &meta}};
     for (const auto& [name, table] : tables) {
-        if (code == 0) code = txn.open_table(name, flags, *table);
+        if (const int code = txn.open_table(name, flags, *table); code != 0) return code;
     }
-    return code != 0 ? code : txn.commit();
+    return 0;
 }
 
 std::pair<int, lmdb::Txn> ChainEnv::begin_read() {
@@ -61,14 +64,15 @@ Result<std::unique_ptr<ChainTables>> ChainTables::open(ChainTablesOptions option
     std::error_code error;
     std::filesystem::create_directories(directory, error);
     if (error) return fail(Errc::io, fmt::format("{}: {}", directory.native(), error.message()));
-    auto env = ChainEnv::open(tables->options_, true);
-    if (!env) return forward_error(env);
-    if (auto cleared = (*env)->env().clear_stale_readers(); !cleared) return forward_error(cleared);
-    tables->writer_ = std::move(*env);
+    if (auto opened = tables->open_writer(); !opened) return forward_error(opened);
     if (auto initialised = tables->initialise(); !initialised) return forward_error(initialised);
-    auto committer = Committer::open(directory / "data.mdb");
+    auto committer = Committer::open(directory / kDataFile);
     if (!committer) return forward_error(committer);
     tables->committer_ = std::move(*committer);
+    auto [code, probe] = lmdb::Txn::begin(tables->writer_->env(), MDB_RDONLY);
+    if (code != 0) return std::unexpected(lmdb::make_error(code, directory.native()));
+    probe.park();
+    tables->probe_ = std::move(probe);
     {
         const MutexLock lock(tables->mutex_);
         tables->reader_ = tables->writer_;
@@ -76,47 +80,66 @@ Result<std::unique_ptr<ChainTables>> ChainTables::open(ChainTablesOptions option
     return tables;
 }
 
+Result<void> ChainTables::open_writer() {
+    auto env = ChainEnv::open(options_, true);
+    if (!env && env.error().code == Errc::corrupt && options_.fresh) {
+        // The machine stopped while the store was being made, before its first commit had reached the disk.
+        std::error_code ignored;
+        std::filesystem::remove(options_.directory / kDataFile, ignored);
+        env = ChainEnv::open(options_, true);
+    }
+    if (!env) return forward_error(env);
+    writer_ = std::move(*env);
+    if (auto checked = check_length(); !checked) return checked;
+    if (auto cleared = writer_->env().clear_stale_readers(); !cleared) return forward_error(cleared);
+    return {};
+}
+
+Result<void> ChainTables::check_length() const {
+    const auto path = options_.directory / kDataFile;
+    std::error_code error;
+    const std::uint64_t length = std::filesystem::file_size(path, error);
+    if (error) return fail(Errc::io, fmt::format("{}: {}", path.native(), error.message()));
+    const std::uint64_t needed = (writer_->env().last_page() + 1) * writer_->env().page_size();
+    if (length >= needed) return {};
+    return fail(Errc::corrupt, fmt::format("{} is cut short: it has {} bytes, its last commit needs {}",
+                                           path.native(), length, needed));
+}
+
 Result<void> ChainTables::initialise() {
     const auto failed = [&](int code) {
         return std::unexpected(lmdb::make_error(code, options_.directory.native()));
     };
-    // Look before anything is written: a newer store must stay as it is.
-    int code = writer_->open_tables(0);
-    if (code == 0) {
-        auto [begun, txn] = lmdb::Txn::begin(writer_->env(), MDB_RDONLY);
-        if (begun != 0) return failed(begun);
-        bool fresh = false;
-        if (auto checked = check_identity(txn, fresh); !checked) return checked;
-        if (!fresh) return {};
-    } else if (code != MDB_NOTFOUND) {
-        return failed(code);
+    // Look before anything is written: another chain's store, or a newer one, must stay as it is.
+    {
+        auto [code, txn] = lmdb::Txn::begin(writer_->env(), MDB_RDONLY);
+        if (code == 0) code = writer_->open_tables(txn, 0);
+        if (code == 0) {
+            if (auto checked = check_identity(txn); !checked) return checked;
+            code = txn.commit();
+        }
+        if (code == 0) return {};
+        if (code != MDB_NOTFOUND) return failed(code);
     }
-    auto [begun, txn] = lmdb::Txn::begin(writer_->env(), 0);
-    code = begun;
-    const std::pair<const char*, lmdb::Table*> tables[] = {{"header", &writer_->header},
-                                                           {"active", &writer_->active},
-                                                           {"tips", &writer_->tips},
-                                                           {"event", &writer_->event},
-                                                           {"meta", &writer_->meta}};
-    for (const auto& [name, table] : tables) {
-        if (code == 0) code = txn.open_table(name, MDB_CREATE, *table);
-    }
+    auto [code, txn] = lmdb::Txn::begin(writer_->env(), 0);
+    if (code == 0) code = writer_->open_tables(txn, MDB_CREATE);
     if (code == 0) code = txn.put(writer_->meta, lmdb::as_bytes(kMetaSchema), encode_schema(kSchemaVersion));
     if (code == 0)
         code = txn.put(writer_->meta, lmdb::as_bytes(kMetaNetwork), encode_network(options_.network));
     if (code == 0) code = txn.commit();
+    // The names of the file, and of the directory that it is in.
+    if (code == 0) code = sync_directory(options_.directory);
+    if (code == 0) code = sync_directory(options_.directory.parent_path());
     if (code != 0) return failed(code);
     return {};
 }
 
-Result<void> ChainTables::check_identity(const lmdb::Txn& txn, bool& fresh) {
+Result<void> ChainTables::check_identity(const lmdb::Txn& txn) {
     const auto& directory = options_.directory;
     ByteSpan value;
     int code = txn.get(writer_->meta, lmdb::as_bytes(kMetaSchema), value);
-    if (code == MDB_NOTFOUND) {
-        fresh = true;
-        return {};
-    }
+    if (code == MDB_NOTFOUND)
+        return fail(Errc::corrupt, fmt::format("{} has no schema version", directory.native()));
     if (code != 0) return std::unexpected(lmdb::make_error(code, directory.native()));
     const auto schema = decode_schema(value);
     if (!schema)
@@ -144,7 +167,7 @@ Result<void> ChainTables::check_identity(const lmdb::Txn& txn, bool& fresh) {
     return {};
 }
 
-Result<void> ChainTables::write(const Layer& layer, const BlobEnd& blob_end) {
+Result<std::uint64_t> ChainTables::write(const Layer& layer, const BlobEnd& blob_end) {
     const auto failed = [&](int code) {
         return std::unexpected(lmdb::make_error(code, options_.directory.native()));
     };
@@ -152,8 +175,15 @@ Result<void> ChainTables::write(const Layer& layer, const BlobEnd& blob_end) {
     if (code == 0) code = put_layer(txn, layer);
     if (code == 0) code = put(txn, writer_->meta, lmdb::as_bytes(kMetaBlobEnd), encode_blob_end(blob_end));
     if (code != 0) return failed(code);
-    return committer_->commit(std::move(txn), writer_->env(), options_.faults,
-                              {StoreFaults::Point::chain_commit, StoreFaults::Point::chain_sync});
+    auto committed = committer_->commit(std::move(txn), writer_->env(), options_.faults,
+                                        {StoreFaults::Point::chain_commit, StoreFaults::Point::chain_sync});
+    if (!committed) return forward_error(committed);
+    // Asked of a reader: a commit that changes nothing does not raise the number.
+    code = probe_.renew();
+    BLOCKPUB_CHECK(code == 0, "{} after a commit that succeeded", code);
+    const std::uint64_t number = probe_.id();
+    probe_.park();
+    return number;
 }
 
 int ChainTables::put(lmdb::Txn& txn, lmdb::Table table, ByteSpan key, ByteSpan value, unsigned flags) {
@@ -201,9 +231,10 @@ std::shared_ptr<ChainEnv> ChainTables::current() const {
 Result<std::shared_ptr<ChainEnv>> ChainTables::replace(const std::shared_ptr<ChainEnv>& panicked) {
     auto fresh = ChainEnv::open(options_, false);
     if (!fresh) return fresh;
-    if (const int code = (*fresh)->open_tables(0); code != 0) {
-        return std::unexpected(lmdb::make_error(code, options_.directory.native()));
-    }
+    auto [code, txn] = lmdb::Txn::begin((*fresh)->env(), MDB_RDONLY);
+    if (code == 0) code = (*fresh)->open_tables(txn, 0);
+    if (code == 0) code = txn.commit();
+    if (code != 0) return std::unexpected(lmdb::make_error(code, options_.directory.native()));
     const MutexLock lock(mutex_);
     // Several readers may have found out at a time; the first one's is kept.
     if (reader_ == panicked) reader_ = *fresh;

@@ -24,6 +24,7 @@ struct ChainTablesOptions {
     std::filesystem::path directory;  ///< `<store>/chain`; made when absent
     std::uint64_t map_bytes = 0;
     NetworkRecord network;
+    bool fresh = false;  ///< no blob was ever stored: what there is may be made anew if it cannot be opened
     std::shared_ptr<DirectoryLock> lock;
     StoreFaults* faults = nullptr;
 };
@@ -53,7 +54,8 @@ class ChainEnv {
     lmdb::Table event;
     lmdb::Table meta;
 
-    [[nodiscard]] int open_tables(unsigned flags);
+    /// Result: LMDB's code; MDB_NOTFOUND when a table is not there.
+    [[nodiscard]] int open_tables(lmdb::Txn& txn, unsigned flags);
 
  private:
     std::shared_ptr<DirectoryLock> lock_;
@@ -72,8 +74,9 @@ class ChainTables {
     [[nodiscard]] static Result<std::unique_ptr<ChainTables>> open(ChainTablesOptions options);
 
     /// Writes a layer and the end of the blobs that it may refer to in one synced transaction.
+    /// Result: the number from which on read transactions hold it.
     /// Errors: disk_full, io (nothing has changed); outcome_unknown.
-    [[nodiscard]] Result<void> write(const Layer& layer, const BlobEnd& blob_end);
+    [[nodiscard]] Result<std::uint64_t> write(const Layer& layer, const BlobEnd& blob_end);
 
     /// A read transaction at the newest commit, and the environment it belongs to.
     struct Reading {
@@ -90,8 +93,10 @@ class ChainTables {
 
  private:
     explicit ChainTables(ChainTablesOptions options) : options_(std::move(options)) {}
+    [[nodiscard]] Result<void> open_writer();
+    [[nodiscard]] Result<void> check_length() const;
     [[nodiscard]] Result<void> initialise();
-    [[nodiscard]] Result<void> check_identity(const lmdb::Txn& txn, bool& fresh);
+    [[nodiscard]] Result<void> check_identity(const lmdb::Txn& txn);
     [[nodiscard]] int put_layer(lmdb::Txn& txn, const Layer& layer);
     [[nodiscard]] int put(lmdb::Txn& txn, lmdb::Table table, ByteSpan key, ByteSpan value,
                           unsigned flags = 0);
@@ -103,6 +108,7 @@ class ChainTables {
     const ChainTablesOptions options_;
     std::shared_ptr<ChainEnv> writer_;  // set by open
     std::optional<Committer> committer_;
+    lmdb::Txn probe_;  // parked; a slot of the writer's own, so that asking for the number cannot fail
     mutable Mutex mutex_;
     std::shared_ptr<ChainEnv> reader_ BLOCKPUB_GUARDED_BY(mutex_);  // the writer's, but after MDB_PANIC
 };

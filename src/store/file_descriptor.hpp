@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <filesystem>
 #include <utility>
 
 namespace blockpub {
@@ -28,5 +29,8 @@ class FileDescriptor {
  private:
     int value_ = -1;
 };
+
+/// Syncs a directory, so that the names of files made in it last. Result: errno, 0 when it is done.
+[[nodiscard]] int sync_directory(const std::filesystem::path& directory) noexcept;
 
 }  // namespace blockpub

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "store/segment.hpp"
 
+#include "base/endian.hpp"
 #include "store/records.hpp"
 #include "store/segment_fill.hpp"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -14,6 +16,15 @@ namespace blockpub {
 namespace {
 
 constexpr unsigned kMaxReaders = 1024;
+
+/// Where a value lies in the file. LMDB does not tell where its map begins, but a committed key lies in a
+/// leaf page of the map, whose first eight bytes are the page's number.
+std::uint64_t offset_in_file(ByteSpan key, ByteSpan value, std::size_t page_size) {
+    const auto at = reinterpret_cast<std::uintptr_t>(key.data());
+    const auto* page = reinterpret_cast<const std::uint8_t*>(at - at % page_size);
+    const std::uint64_t page_number = read_le<std::uint64_t>(page);
+    return page_number * page_size + static_cast<std::uint64_t>(value.data() - page);
+}
 
 }  // namespace
 
@@ -32,6 +43,8 @@ Result<std::shared_ptr<Segment>> Segment::open(const std::filesystem::path& path
     segment->path_ = path;
     segment->env_ = std::move(*env);
     segment->page_size_ = segment->env().page_size();
+    // A file from a machine with larger pages: its pages do not begin at multiples of their size in the map.
+    segment->file_offsets_known_ = segment->page_size_ <= static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     if (auto checked = segment->check_length(); !checked) return forward_error(checked);
     // Gives the environment the unnamed table's handle, once for all transactions.
     auto [code, txn] = lmdb::Txn::begin(segment->env(), MDB_RDONLY);
@@ -93,9 +106,12 @@ Result<std::uint64_t> Segment::next_number() const {
     return std::unexpected(lmdb::make_error(code, path_.native()));
 }
 
-Result<ByteSpan> Segment::find(const lmdb::Txn& txn, const BlobPlace& place) const {
+Result<Segment::Found> Segment::find(const lmdb::Txn& txn, const BlobPlace& place) const {
+    auto [code, cursor] = lmdb::Cursor::open(txn, table_);
+    const auto number = encode_index_key(place.number);
+    ByteSpan key = number;
     ByteSpan value;
-    const int code = txn.get(table_, encode_index_key(place.number), value);
+    if (code == 0) code = cursor.move(MDB_SET_KEY, key, value);
     if (code == MDB_NOTFOUND) {
         return fail(Errc::corrupt, fmt::format("{} has no blob {}", path_.native(), place.number));
     }
@@ -104,25 +120,50 @@ Result<ByteSpan> Segment::find(const lmdb::Txn& txn, const BlobPlace& place) con
         return fail(Errc::corrupt, fmt::format("blob {} of {} has {} bytes, its place says {}", place.number,
                                                path_.native(), value.size(), place.size));
     }
-    return value;
+    return Found{value, offset_in_file(key, value, page_size_)};
+}
+
+Result<SharedBytes> Segment::read_file(std::uint64_t offset, std::size_t size) const {
+    int code = 0;
+    auto bytes = SharedBytes::build(size, [&](std::span<std::uint8_t> out) {
+        while (!out.empty() && code == 0) {
+            const auto got = ::pread(env().descriptor(), out.data(), out.size(), static_cast<off_t>(offset));
+            if (got > 0) {
+                out = out.subspan(static_cast<std::size_t>(got));
+                offset += static_cast<std::uint64_t>(got);
+            } else if (got == 0) {
+                code = ENODATA;
+            } else if (errno != EINTR) {
+                code = errno;
+            }
+        }
+    });
+    if (code == ENODATA)
+        return fail(Errc::corrupt, fmt::format("{} is cut short at {}", path_.native(), offset));
+    if (code != 0) return fail(Errc::io, fmt::format("reading {}: {}", path_.native(), std::strerror(code)));
+    return bytes;
 }
 
 Result<SharedBytes> Segment::read(const std::shared_ptr<Segment>& segment, const BlobPlace& place) {
     auto [code, txn] = lmdb::Txn::begin(segment->env(), MDB_RDONLY);
     if (code != 0) return std::unexpected(lmdb::make_error(code, segment->path_.native()));
-    auto value = segment->find(txn, place);
-    if (!value) return forward_error(value);
-    return SharedBytes::copy_of(*value);
+    auto found = segment->find(txn, place);
+    if (!found) return forward_error(found);
+    if (!SegmentFill::in_own_pages(found->value.size(), segment->page_size_))
+        return SharedBytes::copy_of(found->value);
+    txn.abort();
+    return segment->read_file(found->offset, place.size);
 }
 
 Result<MappedBytes> Segment::map(const std::shared_ptr<Segment>& segment, const BlobPlace& place) {
     auto [code, txn] = lmdb::Txn::begin(segment->env(), MDB_RDONLY);
     if (code != 0) return std::unexpected(lmdb::make_error(code, segment->path_.native()));
-    auto value = segment->find(txn, place);
-    if (!value) return forward_error(value);
-    if (SegmentFill::in_own_pages(value->size(), segment->page_size_)) return MappedBytes(*value, segment);
+    auto found = segment->find(txn, place);
+    if (!found) return forward_error(found);
+    if (SegmentFill::in_own_pages(found->value.size(), segment->page_size_))
+        return MappedBytes(found->value, segment);
     // Its leaf is recycled by the next commits: copied while the transaction holds it.
-    auto copy = std::make_shared<const SharedBytes>(SharedBytes::copy_of(*value));
+    auto copy = std::make_shared<const SharedBytes>(SharedBytes::copy_of(found->value));
     const ByteSpan bytes = copy->bytes();
     return MappedBytes(bytes, std::move(copy));
 }

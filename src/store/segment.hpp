@@ -38,7 +38,9 @@ class Segment final : public Janitor::Disposable {
     /// Number after the last one that is committed; 0 when there is none.
     [[nodiscard]] Result<std::uint64_t> next_number() const;
 
-    /// Errors: corrupt (nothing there, or of another size), outcome_unknown (LMDB is in MDB_PANIC), io.
+    /// `read` has the kernel copy a large value, so that a disk that cannot be read is an error; going
+    /// through the map it would end the process. Errors: corrupt (nothing there, or of another size),
+    /// outcome_unknown (LMDB is in MDB_PANIC), io.
     [[nodiscard]] static Result<SharedBytes> read(const std::shared_ptr<Segment>& segment,
                                                   const BlobPlace& place);
     [[nodiscard]] static Result<MappedBytes> map(const std::shared_ptr<Segment>& segment,
@@ -49,13 +51,19 @@ class Segment final : public Janitor::Disposable {
                                                                unsigned flags, std::uint64_t map_bytes,
                                                                const std::shared_ptr<Janitor>& janitor);
     [[nodiscard]] Result<void> check_length() const;
-    [[nodiscard]] Result<ByteSpan> find(const lmdb::Txn& txn, const BlobPlace& place) const;
+    struct Found {
+        ByteSpan value;            ///< in the map
+        std::uint64_t offset = 0;  ///< in the file
+    };
+    [[nodiscard]] Result<Found> find(const lmdb::Txn& txn, const BlobPlace& place) const;
+    [[nodiscard]] Result<SharedBytes> read_file(std::uint64_t offset, std::size_t size) const;
 
     std::filesystem::path path_;
     std::shared_ptr<DirectoryLock> lock_;  // before env_: released after it
     lmdb::Env env_;
     lmdb::Table table_;
     std::size_t page_size_ = 4096;
+    bool file_offsets_known_ = true;
 };
 
 }  // namespace blockpub

@@ -28,7 +28,13 @@ Result<std::unique_ptr<Snapshot::Impl>> Snapshot::Impl::take(ChainTables& tables
         // layers too does no harm, since they are absolute values.
         if (reading->txn.id() >= layers->base_txnid)
             return std::make_unique<Impl>(std::move(*reading), std::move(layers));
+        const std::uint64_t before = reading->txn.id();
         if (auto renewed = tables.renew(*reading); !renewed) return forward_error(renewed);
+        if (reading->txn.id() == before) {
+            return fail(Errc::corrupt,
+                        fmt::format("the chain tables are at commit {}, after {} had been seen", before,
+                                    layers->base_txnid));
+        }
     }
 }
 

@@ -22,6 +22,13 @@ namespace {
 constexpr std::uint64_t kSmallestSegment = std::uint64_t{16} << 20;
 constexpr std::uint64_t kLargestSegment = std::uint64_t{4} << 30;
 
+/// Whether no blob was ever committed below `directory`.
+bool is_fresh(const std::filesystem::path& directory) {
+    std::error_code error;
+    std::filesystem::directory_iterator entry(directory / "blocks", error);
+    return error || entry == std::filesystem::directory_iterator();
+}
+
 /// The store on LMDB: joins the segments, the chain tables and the layers.
 class LmdbStore final : public Store {
  public:
@@ -63,7 +70,7 @@ class LmdbStore final : public Store {
  private:
     Result<void> write_all(const std::shared_ptr<const Layer>& layer);
     Result<void> check_free_disk() const;
-    Result<void> drop_written_layers();
+    void drop_written_layers(std::uint64_t base_txnid);
     void note_failure(const Error& error) BLOCKPUB_EXCLUDES(mutex_);
 
     const StoreOptions options_;
@@ -167,21 +174,16 @@ Result<void> LmdbStore::write_all(const std::shared_ptr<const Layer>& layer) {
     // The blobs first: the chain tables never name a place that is not on the disk.
     if (auto written = segments_->commit(); !written) return written;
     if (!layer) return {};
-    if (auto written = tables_->write(*layer, segments_->end()); !written) return written;
-    return drop_written_layers();
+    const auto written = tables_->write(*layer, segments_->end());
+    if (!written) return std::unexpected(written.error());
+    drop_written_layers(*written);
+    return {};
 }
 
-Result<void> LmdbStore::drop_written_layers() {
-    // Asked of a reader: a commit that changed nothing does not raise the number.
-    auto reading = tables_->begin_read();
-    if (!reading) return forward_error(reading);
-    LayerStack stack;
-    stack.base_txnid = reading->txn.id();
-    reading->env->end_read(std::move(reading->txn));
-    cell_.store(std::make_shared<const LayerStack>(std::move(stack)));
+void LmdbStore::drop_written_layers(std::uint64_t base_txnid) {
+    cell_.store(std::make_shared<const LayerStack>(LayerStack{.base_txnid = base_txnid, .layers = {}}));
     layer_bytes_.store(0, std::memory_order_relaxed);
     durable_events_.store(next_event_, std::memory_order_release);
-    return {};
 }
 
 Result<void> LmdbStore::check_free_disk() const {
@@ -240,6 +242,7 @@ Result<std::unique_ptr<Store>> Store::open(StoreOptions options) {
     auto tables = ChainTables::open({.directory = options.directory / "chain",
                                      .map_bytes = options.map_bytes,
                                      .network = {options.network_magic, options.genesis_hash},
+                                     .fresh = is_fresh(options.directory),
                                      .lock = *lock,
                                      .faults = options.faults});
     if (!tables) return forward_error(tables);

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <random>
@@ -88,6 +89,36 @@ T must(Result<T> result) {
 inline void must(const Result<void>& result) {
     if (!result) FAIL(result.error().context);
 }
+
+/// Fails the test where there is none.
+template <class T>
+Error error_of(const Result<T>& result) {
+    if (result) FAIL("no error");
+    return result.error();
+}
+
+/// Fails one call of the store when told to.
+/// Thread safety: every method from any thread.
+class PlannedFaults final : public StoreFaults {
+ public:
+    /// The call number `skip` (from 0) of that point, and all after it, fail with `code`; 0 ends that.
+    void fail(Point point, int code, int skip = 0) {
+        skip_ = skip;
+        point_ = point;
+        code_ = code;
+    }
+    void heal() { code_ = 0; }
+
+    int at(Point point) noexcept override {
+        if (point != point_ || code_ == 0) return 0;
+        return skip_-- > 0 ? 0 : code_.load();
+    }
+
+ private:
+    std::atomic<Point> point_ = Point::segment_put;
+    std::atomic<int> code_ = 0;
+    std::atomic<int> skip_ = 0;
+};
 
 /// One step: block `height` becomes the tip, and event `index` tells so.
 inline StoreChanges step(std::uint32_t height, EventIndex index, const BlobPlace& block) {

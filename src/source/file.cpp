@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "source/file.hpp"
 
+#include "store/file_descriptor.hpp"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -92,13 +94,8 @@ Result<void> File::sync() {
     return {};
 }
 
-Result<void> sync_directory(const std::filesystem::path& directory) {
-    const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) return io_error(directory, "open", errno);
-    const int result = ::fsync(fd);
-    const int error = errno;
-    ::close(fd);
-    if (result != 0) return io_error(directory, "sync", error);
+Result<void> sync_names(const std::filesystem::path& directory) {
+    if (const int error = sync_directory(directory); error != 0) return io_error(directory, "sync", error);
     return {};
 }
 

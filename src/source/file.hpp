@@ -57,6 +57,6 @@ class File {
 };
 
 /// Makes renames and new names in `directory` durable.
-[[nodiscard]] Result<void> sync_directory(const std::filesystem::path& directory);
+[[nodiscard]] Result<void> sync_names(const std::filesystem::path& directory);
 
 }  // namespace blockpub

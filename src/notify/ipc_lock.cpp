@@ -18,6 +18,8 @@
 namespace blockpub {
 namespace {
 
+constexpr char kLockSuffix[] = ".lock";
+
 /// Whether `descriptor` is still the file at `path`: the holder before us may have removed it while we
 /// waited.
 bool is_same_file(int descriptor, const std::string& path) {
@@ -56,36 +58,47 @@ Result<void> check_free(const std::string& path) {
 }  // namespace
 
 Result<IpcLock> IpcLock::take(const std::string& path) {
-    const std::string lock_path = path + ".lock";
+    const std::string lock_path = path + kLockSuffix;
     while (true) {
         const int descriptor = open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (descriptor < 0) {
             return fail(errno == EACCES || errno == ELOOP ? Errc::busy : Errc::io,
                         fmt::format("{}: {}", lock_path, std::strerror(errno)));
         }
-        IpcLock lock(lock_path, descriptor);
+        IpcLock lock(path, descriptor);
         if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
-            const int error = errno;
-            lock.lock_path_.clear();  // the holder's to remove
-            return fail(error == EWOULDBLOCK ? Errc::busy : Errc::io,
-                        error == EWOULDBLOCK ? std::string("another process has it")
-                                             : fmt::format("{}: {}", lock_path, std::strerror(error)));
+            if (errno == EWOULDBLOCK) return fail(Errc::busy, "another process has it");
+            return fail(Errc::io, fmt::format("{}: {}", lock_path, std::strerror(errno)));
         }
-        if (!is_same_file(descriptor, lock_path)) {
-            lock.lock_path_.clear();
-            continue;
-        }
+        if (!is_same_file(descriptor, lock_path)) continue;
+        lock.lock_is_ours_ = true;
         if (auto free = check_free(path); !free) return forward_error(free);
         return lock;
     }
 }
 
 IpcLock::IpcLock(IpcLock&& other) noexcept
-    : lock_path_(std::exchange(other.lock_path_, {})), descriptor_(std::exchange(other.descriptor_, -1)) {}
+    : path_(std::move(other.path_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      lock_is_ours_(other.lock_is_ours_),
+      socket_(other.socket_) {}
+
+void IpcLock::claim_socket() {
+    struct stat there{};
+    if (lstat(path_.c_str(), &there) == 0 && S_ISSOCK(there.st_mode))
+        socket_.emplace(there.st_dev, there.st_ino);
+}
 
 IpcLock::~IpcLock() {
     if (descriptor_ < 0) return;
-    if (!lock_path_.empty()) unlink(lock_path_.c_str());  // while the lock is held
+    if (lock_is_ours_) {
+        // Both while the lock is held, so that neither can be a successor's.
+        struct stat there{};
+        const bool is_ours = socket_ && lstat(path_.c_str(), &there) == 0 && there.st_dev == socket_->first &&
+                             there.st_ino == socket_->second;
+        if (is_ours) unlink(path_.c_str());
+        unlink((path_ + kLockSuffix).c_str());
+    }
     close(descriptor_);
 }
 

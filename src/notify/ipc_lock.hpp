@@ -3,7 +3,11 @@
 
 #include <blockpub/result.hpp>
 
+#include <sys/types.h>
+
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace blockpub {
 
@@ -21,12 +25,16 @@ class IpcLock {
     IpcLock& operator=(IpcLock&&) = delete;
     ~IpcLock();
 
- private:
-    IpcLock(std::string lock_path, int descriptor)
-        : lock_path_(std::move(lock_path)), descriptor_(descriptor) {}
+    /// Notes that what is at the path now is the holder's own socket. libzmq leaves it there at its end.
+    void claim_socket();
 
-    std::string lock_path_;
+ private:
+    IpcLock(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
+
+    std::string path_;
     int descriptor_;
+    bool lock_is_ours_ = false;
+    std::optional<std::pair<dev_t, ino_t>> socket_;
 };
 
 }  // namespace blockpub

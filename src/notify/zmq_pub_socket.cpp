@@ -125,6 +125,7 @@ Result<void> ZmqPubSocket::open() {
         set_options();
         start_monitor();
         socket_->bind(address_);
+        if (ipc_lock_) ipc_lock_->claim_socket();
         bound_ = socket_->get(zmq::sockopt::last_endpoint);
         // A temporary path goes with its socket; everything else is bound again as it was.
         if (options_.endpoint.path != "*") address_ = bound_;

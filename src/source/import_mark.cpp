@@ -14,7 +14,9 @@ namespace blockpub {
 
 namespace {
 
-constexpr std::size_t kSampleBytes = 4096;
+/// Few enough to stand in the first record, which a node writes at once: they stay as the file grows.
+constexpr std::size_t kHeadBytes = 256;
+constexpr std::size_t kTailBytes = 4096;
 
 std::string fingerprint(ByteSpan bytes) {
     return encode_hex(ByteSpan(sha256(bytes)).first(16));
@@ -22,7 +24,7 @@ std::string fingerprint(ByteSpan bytes) {
 
 /// Requires: offset is at most the file's size.
 Result<std::string> tail_fingerprint(const File& file, std::uint64_t offset) {
-    std::vector<std::uint8_t> tail(static_cast<std::size_t>(std::min<std::uint64_t>(offset, kSampleBytes)));
+    std::vector<std::uint8_t> tail(static_cast<std::size_t>(std::min<std::uint64_t>(offset, kTailBytes)));
     const auto got = file.read_at(offset - tail.size(), tail);
     if (!got) return fail(got.error().code, got.error().context);
     tail.resize(*got);
@@ -37,7 +39,7 @@ Result<std::string> import_mark_key(const File& file) {
     std::vector<std::uint8_t> bytes(path.begin(), path.end());
     bytes.push_back(0);
     const std::size_t prefix = bytes.size();
-    bytes.resize(prefix + kSampleBytes);
+    bytes.resize(prefix + kHeadBytes);
     const auto got = file.read_at(0, std::span(bytes).subspan(prefix));
     if (!got) return fail(got.error().code, got.error().context);
     bytes.resize(prefix + *got);

@@ -62,6 +62,8 @@ void Importer::run(const std::stop_token& stop) {
     make_file_list();
     before_ = chain_.import_counters();
     auto result = run_passes(stop);
+    auto ended = chain_.end_import();
+    if (result) result = std::move(ended);
     const bool stopped = stop.stop_requested() || (!result && result.error().code == Errc::stopped);
     if (!result && !stopped) add_error(result.error().context);
     result_.stopped = stopped;
@@ -98,7 +100,6 @@ Result<void> Importer::run_passes(const std::stop_token& stop) {
         if (after.turned_away == before.turned_away || after.accepted == before.accepted) return {};
         log_.info("Import: {} blocks found no room to wait for their parent: going through the files again",
                   after.turned_away - before.turned_away);
-        chain_.begin_import();
     }
 }
 
@@ -171,13 +172,11 @@ Result<void> Importer::store_marks(bool all) {
 }
 
 Result<void> Importer::settle() {
-    if (auto ended = chain_.end_import(); !ended) return ended;
-    if (marks_.empty()) return {};
-    // Only now is it known what became of the last blocks.
+    // The inner end waits for the chain thread; the outer one keeps initial download until all passes are
+    // done.
     chain_.begin_import();
-    auto stored = store_marks(true);
-    auto ended = chain_.end_import();
-    return stored ? ended : stored;
+    if (auto ended = chain_.end_import(); !ended) return ended;
+    return store_marks(true);
 }
 
 std::uint64_t Importer::losses() const {

@@ -99,6 +99,7 @@ class Importer {
     [[nodiscard]] Result<void> run_pass(const std::stop_token& stop);
     [[nodiscard]] Result<void> feed(ParsePipeline& pipeline, Pass& pass);
     [[nodiscard]] Result<void> handle(ParsePipeline::Taken taken, Pass& pass);
+    /// Waits until all that was handed over is in the store, and stores the marks that are left.
     [[nodiscard]] Result<void> settle();
     /// Stores the marks that are due; all of them when nothing lies between us and the store.
     [[nodiscard]] Result<void> store_marks(bool all);

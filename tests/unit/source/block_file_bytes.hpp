@@ -5,10 +5,8 @@
 #include "primitives/chain_params.hpp"
 #include "source/xor_key.hpp"
 #include "support/block_builder.hpp"
+#include "support/temporary_directory.hpp"
 
-#include <unistd.h>
-
-#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
@@ -60,31 +58,20 @@ inline Bytes cut(Bytes bytes, std::size_t size) {
     return bytes;
 }
 
-/// A directory that is removed at the end.
+/// A directory that files are written to, and that is removed at the end.
 class TempDirectory {
  public:
-    TempDirectory() {
-        static std::atomic<unsigned> count{0};
-        path_ = std::filesystem::temp_directory_path() /
-                ("blockpub-source-" + std::to_string(::getpid()) + "-" + std::to_string(count++));
-        std::filesystem::create_directories(path_);
-    }
-    ~TempDirectory() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-    TempDirectory(const TempDirectory&) = delete;
-    TempDirectory& operator=(const TempDirectory&) = delete;
-    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+    [[nodiscard]] const std::filesystem::path& path() const { return directory_.path(); }
     std::filesystem::path write(const std::filesystem::path& name, ByteSpan bytes) const {
-        std::filesystem::create_directories((path_ / name).parent_path());
-        std::ofstream file(path_ / name, std::ios::binary | std::ios::trunc);
+        const std::filesystem::path path = directory_.path() / name;
+        std::filesystem::create_directories(path.parent_path());
+        std::ofstream file(path, std::ios::binary | std::ios::trunc);
         file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-        return path_ / name;
+        return path;
     }
 
  private:
-    std::filesystem::path path_;
+    TemporaryDirectory directory_;
 };
 
 }  // namespace blockpub::test

@@ -186,14 +186,21 @@ Result<std::uint64_t> ChainTables::write(const Layer& layer, const BlobEnd& blob
     return number;
 }
 
-int ChainTables::put(lmdb::Txn& txn, lmdb::Table table, ByteSpan key, ByteSpan value, unsigned flags) {
-    if (options_.faults != nullptr) {
-        if (const int code = options_.faults->at(StoreFaults::Point::chain_put); code != 0) return code;
-    }
+int ChainTables::put(lmdb::Txn& txn, lmdb::Table table, ByteSpan key, ByteSpan value, unsigned flags) const {
+    if (const int code = fault(StoreFaults::Point::chain_put); code != 0) return code;
     return txn.put(table, key, value, flags);
 }
 
-int ChainTables::put_layer(lmdb::Txn& txn, const Layer& layer) {
+int ChainTables::erase(lmdb::Txn& txn, lmdb::Table table, ByteSpan key) const {
+    if (const int code = fault(StoreFaults::Point::chain_put); code != 0) return code;
+    return txn.erase(table, key);
+}
+
+int ChainTables::fault(StoreFaults::Point point) const noexcept {
+    return options_.faults != nullptr ? options_.faults->at(point) : 0;
+}
+
+int ChainTables::put_layer(lmdb::Txn& txn, const Layer& layer) const {
     int code = 0;
     for (const auto& [hash, record] : layer.headers.entries()) {
         if (code == 0) code = put(txn, writer_->header, hash.wire_bytes(), encode_header_record(record));
@@ -201,12 +208,12 @@ int ChainTables::put_layer(lmdb::Txn& txn, const Layer& layer) {
     for (const auto& [height, hash] : layer.active.entries()) {
         if (code != 0) break;
         const auto key = encode_height_key(height);
-        code = hash ? put(txn, writer_->active, key, hash->wire_bytes()) : txn.erase(writer_->active, key);
+        code = hash ? put(txn, writer_->active, key, hash->wire_bytes()) : erase(txn, writer_->active, key);
     }
     for (const auto& [hash, present] : layer.tips.entries()) {
         if (code != 0) break;
         const auto& key = hash.wire_bytes();
-        code = present ? put(txn, writer_->tips, key, {}) : txn.erase(writer_->tips, key);
+        code = present ? put(txn, writer_->tips, key, {}) : erase(txn, writer_->tips, key);
     }
     for (const EventRecord& event : layer.events) {
         if (code != 0) break;
@@ -216,7 +223,7 @@ int ChainTables::put_layer(lmdb::Txn& txn, const Layer& layer) {
     for (const auto& [key, value] : layer.meta.entries()) {
         if (code != 0) break;
         code = value ? put(txn, writer_->meta, lmdb::as_bytes(key), lmdb::as_bytes(*value))
-                     : txn.erase(writer_->meta, lmdb::as_bytes(key));
+                     : erase(txn, writer_->meta, lmdb::as_bytes(key));
     }
     if (code == 0 && layer.tip)
         code = put(txn, writer_->meta, lmdb::as_bytes(kMetaTip), encode_tip(*layer.tip));
@@ -274,6 +281,8 @@ Result<BlobEnd> ChainTables::blob_end() {
     const int code = reading->txn.get(reading->env->meta, lmdb::as_bytes(kMetaBlobEnd), value);
     Result<BlobEnd> end = BlobEnd{};
     if (code == 0) end = decode_blob_end(value);
+    if (!end)
+        end = fail(Errc::corrupt, fmt::format("{}: {}", options_.directory.native(), end.error().context));
     if (code != 0 && code != MDB_NOTFOUND)
         end = std::unexpected(lmdb::make_error(code, options_.directory.native()));
     reading->env->end_read(std::move(reading->txn));

@@ -97,9 +97,11 @@ class ChainTables {
     [[nodiscard]] Result<void> check_length() const;
     [[nodiscard]] Result<void> initialise();
     [[nodiscard]] Result<void> check_identity(const lmdb::Txn& txn);
-    [[nodiscard]] int put_layer(lmdb::Txn& txn, const Layer& layer);
+    [[nodiscard]] int put_layer(lmdb::Txn& txn, const Layer& layer) const;
     [[nodiscard]] int put(lmdb::Txn& txn, lmdb::Table table, ByteSpan key, ByteSpan value,
-                          unsigned flags = 0);
+                          unsigned flags = 0) const;
+    [[nodiscard]] int erase(lmdb::Txn& txn, lmdb::Table table, ByteSpan key) const;
+    [[nodiscard]] int fault(StoreFaults::Point point) const noexcept;
     [[nodiscard]] std::shared_ptr<ChainEnv> current() const BLOCKPUB_EXCLUDES(mutex_);
     /// Replaces an environment that is in MDB_PANIC by one that can be read.
     [[nodiscard]] Result<std::shared_ptr<ChainEnv>> replace(const std::shared_ptr<ChainEnv>& panicked)

@@ -24,6 +24,7 @@ Errc kind_of(int code) noexcept {
         case MDB_CORRUPTED:
         case MDB_PAGE_NOTFOUND:
         case MDB_INVALID:
+        case MDB_KEYEXIST:  // of MDB_APPEND: the table holds what should come later
         case MDB_INCOMPATIBLE:
             return Errc::corrupt;
         case MDB_VERSION_MISMATCH:

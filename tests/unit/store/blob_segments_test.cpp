@@ -146,7 +146,7 @@ TEST_CASE("a segment filled to the last page takes its transaction, whatever the
         {"mixed", 0, 100'000, 50},
     };
     for (const Case& c : kCases) {
-        CAPTURE(c.name);
+        CAPTURE(std::string(c.name));
         const TemporaryDirectory directory;
         Segments fixture(directory.path());
         auto& segments = fixture.open();
@@ -242,7 +242,7 @@ TEST_CASE("a write that fails loses nothing, and the same places are written by 
     for (const Case& c : kCases) {
         // Skipping commits lets the failure fall into the second of the two segments that are written.
         for (const int skip : {0, 1}) {
-            CAPTURE(c.name);
+            CAPTURE(std::string(c.name));
             CAPTURE(skip);
             const TemporaryDirectory directory;
             Segments fixture(directory.path());
@@ -382,7 +382,7 @@ TEST_CASE("a file whose first commit never reached the disk is made anew") {
     const Case cases[] = {
         {"empty", ""}, {"zeros", std::string(8192, '\0')}, {"half a page", std::string(2000, '\0')}};
     for (const Case& c : cases) {
-        CAPTURE(c.name);
+        CAPTURE(std::string(c.name));
         const TemporaryDirectory directory;
         Segments fixture(directory.path());
         const auto places = fill_until(fixture.open(), 1, 3'900'000, 2);

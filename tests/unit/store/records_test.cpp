@@ -112,7 +112,7 @@ TEST_CASE("unknown bits are refused, not ignored") {
     for (const Case& c :
          {Case{"unknown flag", 16}, Case{"initial download without a step's end", 4},
           Case{"fork without a step's end", 8}, Case{"genesis forks at its previous block", 2 | 8}}) {
-        CAPTURE(c.name);
+        CAPTURE(std::string(c.name));
         RecordBytes changed = event;
         changed[0] = c.flags;
         CHECK(decode_event_record(0, changed).error().code == Errc::corrupt);

@@ -12,6 +12,7 @@
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <random>
 #include <string>
@@ -50,9 +51,9 @@ inline BlockHash hash_of(std::uint64_t number) {
 inline SharedBytes blob_of(std::uint64_t seed, std::size_t size) {
     return SharedBytes::build(size, [&](std::span<std::uint8_t> out) {
         std::uint64_t state = seed * 0x9e3779b97f4a7c15 + 1;
-        for (std::size_t i = 0; i < out.size(); ++i) {
-            if (i % 8 == 0) state = state * 6364136223846793005 + 1442695040888963407;
-            out[i] = static_cast<std::uint8_t>(state >> (8 * (i % 8)));
+        for (; !out.empty(); out = out.subspan(std::min<std::size_t>(out.size(), 8))) {
+            state = state * 6364136223846793005 + 1442695040888963407;
+            std::memcpy(out.data(), &state, std::min<std::size_t>(out.size(), 8));
         }
     });
 }

@@ -2,7 +2,6 @@
 #include "chain/acceptance.hpp"
 
 #include "base/check.hpp"
-#include "chain/block_checks.hpp"
 #include "chain/header_checks.hpp"
 
 #include <utility>
@@ -25,17 +24,17 @@ Acceptance::AcceptedHeader Acceptance::accept_header(const BlockHeader& header, 
     return {{}, &state_.add_header(header, hash, parent)};
 }
 
-Result<Acceptance::AcceptedBlock> Acceptance::accept_block(const ParsedBlock& block,
-                                                           const Verdict& context_free,
+Result<Acceptance::AcceptedBlock> Acceptance::accept_block(const CheckedBlock& checked,
                                                            const std::optional<BlobPlace>& stored) {
+    const ParsedBlock& block = checked.block;
     // The header of a block that fails here stays untouched, known or not: these bytes need not be the
     // block's own.
-    if (context_free) return AcceptedBlock{context_free, nullptr, false};
+    if (checked.context_free) return AcceptedBlock{checked.context_free, nullptr, false};
     auto [rejection, node] = accept_header(block.header(), block.hash());
     if (rejection) return AcceptedBlock{std::move(rejection), node, false};
     if (node->block.present()) return AcceptedBlock{{}, node, false};
     if (node->previous != nullptr) {
-        if (Verdict broken = check_block_in_context(block, *node->previous, params_)) {
+        if (Verdict broken = check_block_in_context(checked, *node->previous, params_)) {
             if (broken->kind != Rejection::Kind::mutated) state_.mark_failed(*node);
             return AcceptedBlock{std::move(broken), node, false};
         }
@@ -51,13 +50,13 @@ Result<Acceptance::AcceptedBlock> Acceptance::accept_block(const ParsedBlock& bl
     return AcceptedBlock{{}, node, true};
 }
 
-Verdict Acceptance::test_block(const ParsedBlock& block) const {
+Verdict Acceptance::test_block(const CheckedBlock& checked) const {
+    const BlockHeader& header = checked.block.header();
     const HeaderNode& tip = *state_.active().tip();
-    BLOCKPUB_CHECK(block.header().previous == tip.hash);
-    if (Verdict broken = check_header_in_context(block.header(), tip, params_, clock_.now_seconds()))
-        return broken;
-    if (Verdict broken = check_block_context_free(block, params_, false)) return broken;
-    return check_block_in_context(block, tip, params_);
+    BLOCKPUB_CHECK(header.previous == tip.hash);
+    if (Verdict broken = check_header_in_context(header, tip, params_, clock_.now_seconds())) return broken;
+    if (checked.context_free) return checked.context_free;
+    return check_block_in_context(checked, tip, params_);
 }
 
 }  // namespace blockpub

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "chain/block_checks.hpp"
 #include "chain/chain_state.hpp"
 #include "chain/verdict.hpp"
-#include "primitives/block.hpp"
 #include "primitives/chain_params.hpp"
 #include "store/recent_blocks.hpp"
 
@@ -38,15 +38,15 @@ class Acceptance {
         HeaderNode* node = nullptr;  ///< null when the header is not in the tree
         bool fresh = false;          ///< stored just now, not known before
     };
-    /// `context_free`: what check_block_context_free found. A block that breaks a rule of its own is marked
-    /// with all its descendants; one that was only mutated is not. `stored`: where the block lies already;
-    /// absent: it is appended to the store. Errors: those of Store::append_blob; nothing has changed but the
-    /// header then.
-    [[nodiscard]] Result<AcceptedBlock> accept_block(const ParsedBlock& block, const Verdict& context_free,
+    /// A block that breaks a rule of its own is marked with all its descendants; one that was only mutated is
+    /// not. `stored`: where the block lies already; absent: it is appended to the store. Errors: those of
+    /// Store::append_blob; nothing has changed but the header then.
+    [[nodiscard]] Result<AcceptedBlock> accept_block(const CheckedBlock& checked,
                                                      const std::optional<BlobPlace>& stored = std::nullopt);
 
-    /// Every rule but proof of work on top of the tip, without accepting anything.
-    [[nodiscard]] Verdict test_block(const ParsedBlock& block) const;
+    /// Every rule but proof of work on top of the tip, without accepting anything. `checked`: without its
+    /// proof of work. Requires: it extends the tip.
+    [[nodiscard]] Verdict test_block(const CheckedBlock& checked) const;
 
  private:
     const ChainParams& params_;

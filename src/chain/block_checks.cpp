@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "chain/block_checks.hpp"
 
+#include "base/check.hpp"
+#include "base/endian.hpp"
 #include "chain/header_checks.hpp"
 #include "primitives/merkle.hpp"
 #include "primitives/script.hpp"
@@ -8,6 +10,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 namespace blockpub {
@@ -102,35 +105,54 @@ Verdict check_merkle_root(const ParsedBlock& block) {
     return {};
 }
 
+/// Core's order over the whole block: where the coinbases are first, then each transaction, then all their
+/// signature operations. One walk finds all three.
 Verdict check_transactions(const ParsedBlock& block) {
-    const std::size_t count = block.transactions().size();
-    if (!block.transaction(0).is_coinbase()) return reject("bad-cb-missing");
-    for (std::size_t i = 1; i < count; ++i) {
-        if (block.transaction(i).is_coinbase()) return reject("bad-cb-multiple");
-    }
-    std::vector<Outpoint> scratch;
+    const char* broken = nullptr;
+    bool starts_with_coinbase = false;
+    bool more_coinbases = false;
     std::size_t sigops = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-        const TransactionView transaction = block.transaction(i);
-        if (const char* broken = check_transaction(transaction, scratch)) return reject(broken);
-        sigops += count_legacy_sigops(transaction);
-    }
+    std::vector<Outpoint> scratch;
+    const auto walked = for_each_transaction(block.raw().bytes(),
+                                             [&](std::size_t position, const TransactionView& transaction) {
+                                                 const bool coinbase = transaction.is_coinbase();
+                                                 if (position == 0) {
+                                                     starts_with_coinbase = coinbase;
+                                                 } else {
+                                                     more_coinbases |= coinbase;
+                                                 }
+                                                 if (broken == nullptr)
+                                                     broken = check_transaction(transaction, scratch);
+                                                 sigops += count_legacy_sigops(transaction);
+                                             });
+    BLOCKPUB_CHECK(walked.has_value(), "a block that has been parsed");
+    if (!starts_with_coinbase) return reject("bad-cb-missing");
+    if (more_coinbases) return reject("bad-cb-multiple");
+    if (broken != nullptr) return reject(broken);
     if (sigops * kWitnessScale > kMaxBlockSigopsCost) return reject("bad-blk-sigops");
     return {};
 }
 
-bool is_final(const TransactionView& transaction, Height height, std::int64_t lock_time_cutoff) {
-    const std::uint32_t lock_time = transaction.lock_time();
-    if (lock_time == 0) return true;
-    const std::int64_t reached =
-        lock_time < kLockTimeThreshold ? std::int64_t{height.value} : lock_time_cutoff;
-    if (std::int64_t{lock_time} < reached) return true;
+bool all_inputs_final(const TransactionView& transaction) {
     bool all_final = true;
     transaction.for_each_input([&](std::size_t, const TxInput& input) {
         all_final = input.sequence == kFinalSequence;
         return all_final;
     });
     return all_final;
+}
+
+bool all_final(const ParsedBlock& block, Height height, std::int64_t lock_time_cutoff) {
+    const std::vector<ParsedBlock::Entry>& entries = block.transactions();
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        const std::size_t end = std::size_t{entries[i].offset} + entries[i].size;
+        const auto lock_time = read_le<std::uint32_t>(block.raw().data() + end - sizeof(std::uint32_t));
+        const std::int64_t reached =
+            lock_time < kLockTimeThreshold ? std::int64_t{height.value} : lock_time_cutoff;
+        if (lock_time == 0 || std::int64_t{lock_time} < reached) continue;
+        if (!all_inputs_final(block.transaction(i))) return false;
+    }
+    return true;
 }
 
 /// Whether the coinbase script begins with the block's height. (BIP 34)
@@ -172,16 +194,17 @@ Verdict check_commitment(const ParsedBlock& block, const TransactionView& coinba
     return {};
 }
 
-Verdict check_witness(const ParsedBlock& block, bool segwit) {
-    if (segwit) {
-        const TransactionView coinbase = block.transaction(0);
-        if (const auto output = witness_commitment_output(coinbase)) {
-            return check_commitment(block, coinbase, *output);
-        }
-    }
+Verdict check_no_witness(const ParsedBlock& block) {
     const bool any = std::ranges::any_of(block.transactions(), &ParsedBlock::Entry::has_witness);
     if (any) return reject("unexpected-witness", Rejection::Kind::mutated);
     return {};
+}
+
+Verdict check_witness(const ParsedBlock& block) {
+    const TransactionView coinbase = block.transaction(0);
+    if (const auto output = witness_commitment_output(coinbase))
+        return check_commitment(block, coinbase, *output);
+    return check_no_witness(block);
 }
 
 }  // namespace
@@ -200,19 +223,34 @@ Verdict check_block_context_free(const ParsedBlock& block, const ChainParams& pa
     return check_transactions(block);
 }
 
-Verdict check_block_in_context(const ParsedBlock& block, const HeaderNode& parent,
+CheckedBlock CheckedBlock::check(ParsedBlock block, const ChainParams& params, bool check_proof_of_work) {
+    CheckedBlock checked;
+    checked.context_free = check_block_context_free(block, params, check_proof_of_work);
+    if (!checked.context_free) checked.witness = check_witness(block);
+    checked.block = std::move(block);
+    return checked;
+}
+
+CheckedBlock CheckedBlock::with_completed_coinbase(ParsedBlock block) {
+    CheckedBlock checked;
+    checked.witness = check_witness(block);
+    checked.block = std::move(block);
+    return checked;
+}
+
+Verdict check_block_in_context(const CheckedBlock& checked, const HeaderNode& parent,
                                const ChainParams& params) {
+    const ParsedBlock& block = checked.block;
     const Height height = parent.height.next();
     // BIP 113: once CSV is in force, time locks are held against the median time past.
     const std::int64_t cutoff =
         height >= params.csv_height ? parent.median_time_past() : std::int64_t{block.header().time};
-    for (std::size_t i = 0; i < block.transactions().size(); ++i) {
-        if (!is_final(block.transaction(i), height, cutoff)) return reject("bad-txns-nonfinal");
-    }
+    if (!all_final(block, height, cutoff)) return reject("bad-txns-nonfinal");
     if (height >= params.bip34_height && !begins_with_height(block.transaction(0), height)) {
         return reject("bad-cb-height");
     }
-    if (Verdict broken = check_witness(block, height >= params.segwit_height)) return broken;
+    const Verdict witness = height >= params.segwit_height ? checked.witness : check_no_witness(block);
+    if (witness) return witness;
     if (block.weight() > kMaxBlockWeight) return reject("bad-blk-weight");
     return {};
 }

@@ -12,15 +12,28 @@ namespace blockpub {
 /// merkle root and its malleation, size, coinbase, each transaction by itself, legacy signature operations.
 ///
 /// A signet block's own signature is a script and is not checked (see docs/architecture.md).
-/// Thread safety: from any thread; made to run on the thread that parsed the block.
+/// Thread safety: from any thread.
 /// Source: Bitcoin Core v28.1 src/validation.cpp, CheckBlock; src/consensus/tx_check.cpp, CheckTransaction.
 [[nodiscard]] Verdict check_block_context_free(const ParsedBlock& block, const ChainParams& params,
                                                bool check_proof_of_work = true);
 
+/// A block with the outcome of every check that needs no ancestor: what costs time is done on the thread that
+/// has the block, and the chain thread only looks at it. Thread safety: immutable after check.
+struct CheckedBlock {
+    ParsedBlock block;
+    Verdict context_free;
+    Verdict witness;  ///< where segwit is in force; empty, and not looked at, when context_free is not
+
+    [[nodiscard]] static CheckedBlock check(ParsedBlock block, const ChainParams& params,
+                                            bool check_proof_of_work = true);
+    /// The same block with another witness of its coinbase. Requires: context_free is empty.
+    [[nodiscard]] static CheckedBlock with_completed_coinbase(ParsedBlock block);
+};
+
 /// The rules of a block that depend on its ancestors' headers: finality, height in the coinbase, witness
-/// commitment, weight. Requires: check_block_context_free found nothing. Thread safety: chain thread only.
-/// Source: Bitcoin Core v28.1 src/validation.cpp, ContextualCheckBlock.
-[[nodiscard]] Verdict check_block_in_context(const ParsedBlock& block, const HeaderNode& parent,
+/// commitment, weight. Requires: block.context_free is empty. Thread safety: chain thread only. Source:
+/// Bitcoin Core v28.1 src/validation.cpp, ContextualCheckBlock.
+[[nodiscard]] Verdict check_block_in_context(const CheckedBlock& block, const HeaderNode& parent,
                                              const ChainParams& params);
 
 }  // namespace blockpub

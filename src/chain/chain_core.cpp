@@ -88,9 +88,12 @@ Result<void> ChainCore::load() {
 Result<void> ChainCore::connect_genesis() {
     auto block = ParsedBlock::parse(SharedBytes::copy_of(options_.params->genesis));
     BLOCKPUB_CHECK(block.has_value() && block->hash() == options_.params->genesis_hash);
-    const auto accepted = acceptance_->accept_block(*block, {});
+    const CheckedBlock checked = CheckedBlock::check(std::move(*block), *options_.params);
+    const auto accepted = acceptance_->accept_block(checked);
     if (!accepted) return std::unexpected(accepted.error());
-    if (auto activated = activate(&*block); !activated) return forward_error(activated);
+    BLOCKPUB_CHECK(accepted->fresh, "genesis: {}",
+                   accepted->rejection ? accepted->rejection->reason : "known");
+    if (auto activated = activate(&checked.block); !activated) return forward_error(activated);
     return {};
 }
 
@@ -110,27 +113,34 @@ Result<HeaderNode*> ChainCore::find_block(const BlockHash& hash) const {
     return fail(Errc::not_found, "Block not found");
 }
 
-Result<BlockOutcome> ChainCore::submit_block(ParsedBlock block, const Verdict& context_free) {
+Result<BlockOutcome> ChainCore::submit_block(CheckedBlock checked) {
     if (halted_) return std::unexpected(*halted_);
     using enum BlockOutcome::Kind;
-    if (const HeaderNode* const known = state_->tree().find(block.hash())) {
+    if (const HeaderNode* const known = state_->tree().find(checked.block.hash())) {
         if (known->failed()) return BlockOutcome{duplicate_invalid, {}};
         if (known->connected_once()) return BlockOutcome{duplicate, {}};
     }
-    const HeaderNode* const parent = state_->tree().find(block.header().previous);
-    if (parent != nullptr && parent->height.next() >= options_.params->segwit_height) {
-        block = complete_coinbase_witness(std::move(block));
-    }
-    const auto accepted = acceptance_->accept_block(block, context_free);
+    if (!checked.context_free) complete_witness(checked);
+    const ParsedBlock& block = checked.block;
+    const auto accepted = acceptance_->accept_block(checked);
     if (!accepted) return halt(accepted.error());
     header_arrived(block.hash());
     if (accepted->rejection) return rejection_of(*accepted->rejection);
-    const auto checked = activate(&block);
-    if (!checked) return std::unexpected(checked.error());
+    const auto verdict = activate(&block);
+    if (!verdict) return std::unexpected(verdict.error());
     if (!accepted->fresh) return BlockOutcome{duplicate, {}};
-    if (!*checked) return BlockOutcome{inconclusive, {}};
-    if (const Verdict& broken = **checked) return rejection_of(*broken);
+    if (!*verdict) return BlockOutcome{inconclusive, {}};
+    if (const Verdict& broken = **verdict) return rejection_of(*broken);
     return BlockOutcome{connected, {}};
+}
+
+/// As Core's submitblock does for miners that leave the coinbase's witness out.
+void ChainCore::complete_witness(CheckedBlock& checked) const {
+    const HeaderNode* const parent = state_->tree().find(checked.block.header().previous);
+    if (parent == nullptr || parent->height.next() < options_.params->segwit_height) return;
+    if (auto completed = complete_coinbase_witness(checked.block)) {
+        checked = CheckedBlock::with_completed_coinbase(std::move(*completed));
+    }
 }
 
 Result<void> ChainCore::submit_header(const BlockHeader& header) {
@@ -174,35 +184,38 @@ Result<void> ChainCore::precious_block(const BlockHash& hash) {
     return {};
 }
 
-Result<std::string> ChainCore::test_block(const ParsedBlock& block) {
+Result<std::string> ChainCore::test_block(const CheckedBlock& checked) {
     if (halted_) return std::unexpected(*halted_);
     HeaderNode& tip = *state_->active().tip();
-    if (block.header().previous != tip.hash) return std::string("inconclusive-not-best-prevblk");
-    if (const Verdict broken = acceptance_->test_block(block)) return broken->reason;
-    BlockUnderTest on_tip(block, tip);
+    if (checked.block.header().previous != tip.hash) return std::string("inconclusive-not-best-prevblk");
+    if (const Verdict broken = acceptance_->test_block(checked)) return broken->reason;
+    BlockUnderTest on_tip(checked.block, tip);
     return coins_.test(on_tip);
 }
 
-Result<void> ChainCore::import_block(const ParsedBlock& block, const Verdict& context_free) {
+Result<void> ChainCore::import_block(const CheckedBlock& checked) {
     if (halted_) return std::unexpected(*halted_);
+    const ParsedBlock& block = checked.block;
     const HeaderNode* const known = state_->tree().find(block.hash());
     if ((known != nullptr && known->block.present()) || waiting_.contains(block.hash())) {
         ++import_.known;
-    } else if (context_free) {
+    } else if (checked.context_free) {
         ++import_.invalid;
-        log_.warning("import: block {} is invalid: {}", block.hash().display_hex(), context_free->reason);
+        log_.warning("import: block {} is invalid: {}", block.hash().display_hex(),
+                     checked.context_free->reason);
     } else if (known == nullptr && state_->tree().find(block.header().previous) == nullptr) {
         if (auto kept = keep_waiting(block); !kept) return kept;
-    } else if (auto imported = import_with_parent(block, context_free, std::nullopt); !imported) {
+    } else if (auto imported = import_with_parent(checked, std::nullopt); !imported) {
         return imported;
     }
     publish_import();
     return {};
 }
 
-Result<void> ChainCore::import_with_parent(const ParsedBlock& block, const Verdict& context_free,
+Result<void> ChainCore::import_with_parent(const CheckedBlock& checked,
                                            const std::optional<BlobPlace>& stored) {
-    const auto accepted = acceptance_->accept_block(block, context_free, stored);
+    const ParsedBlock& block = checked.block;
+    const auto accepted = acceptance_->accept_block(checked, stored);
     if (!accepted) return halt(accepted.error());
     header_arrived(block.hash());
     if (accepted->rejection) {
@@ -261,7 +274,7 @@ Result<void> ChainCore::take_up(const WaitingBlocks::Waiting& waiting) {
         log_.error("{}; it has to be imported again", block.error().context);
         return {};
     }
-    return import_with_parent(*block, check_block_context_free(*block, *options_.params), waiting.place);
+    return import_with_parent(CheckedBlock::check(std::move(*block), *options_.params), waiting.place);
 }
 
 Result<void> ChainCore::mark_import(std::string key, std::string value) {

@@ -3,6 +3,7 @@
 
 #include "chain/acceptance.hpp"
 #include "chain/activation.hpp"
+#include "chain/block_checks.hpp"
 #include "chain/chain.hpp"
 #include "chain/chain_state.hpp"
 #include "chain/initial_download.hpp"
@@ -31,13 +32,14 @@ class ChainCore final : private ActivationHost {
                                                                  InitialDownload& initial_download,
                                                                  RetryWait& wait, ChainMonitor& monitor);
 
-    [[nodiscard]] Result<BlockOutcome> submit_block(ParsedBlock block, const Verdict& context_free);
+    [[nodiscard]] Result<BlockOutcome> submit_block(CheckedBlock checked);
     [[nodiscard]] Result<void> submit_header(const BlockHeader& header);
     [[nodiscard]] Result<void> invalidate_block(const BlockHash& hash);
     [[nodiscard]] Result<void> reconsider_block(const BlockHash& hash);
     [[nodiscard]] Result<void> precious_block(const BlockHash& hash);
-    [[nodiscard]] Result<std::string> test_block(const ParsedBlock& block);
-    [[nodiscard]] Result<void> import_block(const ParsedBlock& block, const Verdict& context_free);
+    /// `checked`: without its proof of work.
+    [[nodiscard]] Result<std::string> test_block(const CheckedBlock& checked);
+    [[nodiscard]] Result<void> import_block(const CheckedBlock& checked);
     [[nodiscard]] Result<void> mark_import(std::string key, std::string value);
 
     /// Whether a stored block waits whose parent has arrived: `take_up_waiting` takes the next one.
@@ -69,8 +71,9 @@ class ChainCore final : private ActivationHost {
     [[nodiscard]] Result<std::optional<Verdict>> activate(const ParsedBlock* fresh);
     [[nodiscard]] Result<void> keep_waiting(const ParsedBlock& block);
     [[nodiscard]] Result<void> take_up(const WaitingBlocks::Waiting& waiting);
-    [[nodiscard]] Result<void> import_with_parent(const ParsedBlock& block, const Verdict& context_free,
+    [[nodiscard]] Result<void> import_with_parent(const CheckedBlock& checked,
                                                   const std::optional<BlobPlace>& stored);
+    void complete_witness(CheckedBlock& checked) const;
     void header_arrived(const BlockHash& hash);
     void show_changes();
     void publish_chain();

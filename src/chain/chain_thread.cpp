@@ -59,10 +59,10 @@ Result<void> ChainThread::open() {
 Result<BlockOutcome> ChainThread::submit_block(SharedBytes raw) {
     auto block = decode_submitted_block(std::move(raw));
     if (!block) return forward_error(block);
-    const Verdict context_free = check_block_context_free(*block, *options_.params);
+    CheckedBlock checked = CheckedBlock::check(std::move(*block), *options_.params);
     Result<BlockOutcome> answer = std::unexpected(stopped());
     auto done = call([&](ChainCore& core) -> Result<void> {
-        answer = core.submit_block(std::move(*block), context_free);
+        answer = core.submit_block(std::move(checked));
         if (!answer) return std::unexpected(answer.error());
         return {};
     });
@@ -89,11 +89,12 @@ Result<void> ChainThread::precious_block(const BlockHash& hash) {
 }
 
 Result<std::string> ChainThread::test_block(SharedBytes raw) {
-    const auto block = decode_submitted_block(std::move(raw));
-    if (!block) return std::unexpected(block.error());
+    auto block = decode_submitted_block(std::move(raw));
+    if (!block) return forward_error(block);
+    const CheckedBlock checked = CheckedBlock::check(std::move(*block), *options_.params, false);
     Result<std::string> answer = std::unexpected(stopped());
     auto done = call([&](ChainCore& core) -> Result<void> {
-        answer = core.test_block(*block);
+        answer = core.test_block(checked);
         if (!answer) return std::unexpected(answer.error());
         return {};
     });
@@ -142,9 +143,8 @@ Result<void> ChainThread::end_import() {
 }
 
 Result<void> ChainThread::import_block(ParsedBlock block) {
-    Verdict context_free = check_block_context_free(block, *options_.params);
     const std::size_t cost = memory_of(block);
-    return enqueue_import(ImportBlock{std::move(block), std::move(context_free), cost}, cost);
+    return enqueue_import(ImportBlock{CheckedBlock::check(std::move(block), *options_.params), cost}, cost);
 }
 
 Result<void> ChainThread::mark_import(std::string key, std::string value) {
@@ -251,7 +251,7 @@ void ChainThread::perform_task(Task& task) {
 
 void ChainThread::perform_import(ImportItem& item) {
     if (auto* block = std::get_if<ImportBlock>(&item)) {
-        static_cast<void>(core_->import_block(block->block, block->context_free));
+        static_cast<void>(core_->import_block(block->block));
         static_cast<void>(core_->finish(false));
     } else if (auto* mark = std::get_if<ImportMark>(&item)) {
         static_cast<void>(core_->mark_import(std::move(mark->key), std::move(mark->value)));

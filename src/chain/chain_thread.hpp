@@ -54,8 +54,7 @@ class ChainThread final : public Chain, private RetryWait {
         std::optional<Result<void>> outcome;  // guarded by queue_lock_
     };
     struct ImportBlock {
-        ParsedBlock block;
-        Verdict context_free;
+        CheckedBlock block;
         std::size_t cost = 0;
     };
     struct ImportMark {

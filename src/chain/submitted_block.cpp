@@ -31,9 +31,9 @@ Result<ParsedBlock> decode_submitted_block(SharedBytes raw) {
     return block;
 }
 
-ParsedBlock complete_coinbase_witness(ParsedBlock block) {
+std::optional<ParsedBlock> complete_coinbase_witness(const ParsedBlock& block) {
     const TransactionView coinbase = block.transaction(0);
-    if (coinbase.has_witness() || !witness_commitment_output(coinbase)) return block;
+    if (coinbase.has_witness() || !witness_commitment_output(coinbase)) return std::nullopt;
     const ByteSpan raw = block.raw().bytes();
     const std::size_t begin = block.transactions().front().offset;
     const std::size_t inputs = begin + kVersionSize;
@@ -53,7 +53,7 @@ ParsedBlock complete_coinbase_witness(ParsedBlock block) {
         });
     auto parsed = ParsedBlock::parse(std::move(completed));
     BLOCKPUB_CHECK(parsed.has_value(), "a coinbase with a witness does not parse");
-    return std::move(*parsed);
+    return *std::move(parsed);
 }
 
 }  // namespace blockpub

@@ -105,6 +105,7 @@ Result<Activation::Connect> Activation::connect_path(HeaderNode& target, const H
 
 Result<Activation::Connect> Activation::connect(HeaderNode& node) {
     StoredBlock block(node, store_, fresh_);
+    unsigned failures = 0;
     auto connected = coins_.connect(block);
     while (!connected) {
         if (block.lost()) {
@@ -113,7 +114,7 @@ Result<Activation::Connect> Activation::connect(HeaderNode& node) {
             return Connect::block_lost;
         }
         if (connected.error().code != Errc::io) return std::unexpected(connected.error());
-        if (!host_.wait_to_retry(connected.error())) return std::unexpected(connected.error());
+        if (!host_.wait_to_retry(connected.error(), ++failures)) return std::unexpected(connected.error());
         connected = coins_.connect(block);
     }
     const bool valid = connected->reject_reason.empty();
@@ -145,10 +146,11 @@ Result<void> Activation::store_outcome(HeaderNode& node, const CoinsEngine::Conn
 
 Result<void> Activation::disconnect_tip() {
     StoredBlock block(*state_.active().tip(), store_, fresh_);
+    unsigned failures = 0;
     auto disconnected = coins_.disconnect(block);
     while (!disconnected) {
         if (disconnected.error().code != Errc::io) return disconnected;
-        if (!host_.wait_to_retry(disconnected.error())) return disconnected;
+        if (!host_.wait_to_retry(disconnected.error(), ++failures)) return disconnected;
         disconnected = coins_.disconnect(block);
     }
     state_.disconnect_tip();

@@ -24,8 +24,9 @@ class ActivationHost {
     /// A step is complete in ChainState::changes(): to be shown, committed and released.
     /// Errors: stopped, outcome_unknown; the work ends there.
     [[nodiscard]] virtual Result<void> step_made() = 0;
-    /// Waits before a failed read is tried again. Result: false when shutting down.
-    [[nodiscard]] virtual bool wait_to_retry(const Error& error) = 0;
+    /// Waits before what failed is tried again; `failures` so far, at least 1. Result: false when shutting
+    /// down.
+    [[nodiscard]] virtual bool wait_to_retry(const Error& error, unsigned failures) = 0;
 };
 
 /// Moves the active chain to the best valid candidate, in steps.

@@ -13,8 +13,6 @@
 namespace blockpub {
 namespace {
 
-constexpr std::chrono::milliseconds kReadRetry{1000};
-
 BlockOutcome rejection_of(const Rejection& broken) {
     return {BlockOutcome::Kind::rejected, broken.reason};
 }
@@ -263,9 +261,10 @@ Result<void> ChainCore::take_up_waiting() {
 }
 
 Result<void> ChainCore::take_up(const WaitingBlocks::Waiting& waiting) {
+    unsigned failures = 0;
     auto block = read_stored_block(*options_.store, waiting.place, waiting.hash);
     while (!block && block.error().code == Errc::io) {
-        if (!wait_to_retry(block.error())) return halt(std::move(block.error()));
+        if (!wait_to_retry(block.error(), ++failures)) return halt(std::move(block.error()));
         block = read_stored_block(*options_.store, waiting.place, waiting.hash);
     }
     waiting_.remove(waiting.hash, state_->changes());
@@ -317,9 +316,11 @@ Result<void> ChainCore::step_made() {
     return writer_->commit();
 }
 
-bool ChainCore::wait_to_retry(const Error& error) {
-    log_.error("cannot read the store: {}; trying again", error.context);
-    return wait_.wait(kReadRetry);
+bool ChainCore::wait_to_retry(const Error& error, unsigned failures) {
+    if (failures == 1) log_.error("cannot read the store: {}; trying again until it works", error.context);
+    RetryTimes times{options_.commit_retry_first, options_.commit_retry_longest};
+    while (--failures != 0 && times.next < times.longest) static_cast<void>(times.take());
+    return wait_.wait(times.take());
 }
 
 }  // namespace blockpub

@@ -63,7 +63,7 @@ class ChainCore final : private ActivationHost {
 
     [[nodiscard]] bool initial_download(const HeaderNode& tip) override;
     [[nodiscard]] Result<void> step_made() override;
-    [[nodiscard]] bool wait_to_retry(const Error& error) override;
+    [[nodiscard]] bool wait_to_retry(const Error& error, unsigned failures) override;
 
     [[nodiscard]] Result<void> load();
     [[nodiscard]] Result<void> connect_genesis();

@@ -46,6 +46,9 @@ class RegtestChain {
     static constexpr std::int64_t kNow = 1'700'000'000;
 
     explicit RegtestChain(Options options = default_options()) : options_(std::move(options)) { start(); }
+    /// Tag: the test starts it itself.
+    struct NotStarted {};
+    RegtestChain(Options options, NotStarted) : options_(std::move(options)) {}
     ~RegtestChain() { stop(); }
     RegtestChain(const RegtestChain&) = delete;
     RegtestChain& operator=(const RegtestChain&) = delete;
@@ -58,8 +61,8 @@ class RegtestChain {
         return options;
     }
 
-    /// Opens all; an Error of Chain::start is returned, anything else fails the test.
-    [[nodiscard]] Result<void> try_start() {
+    /// For a test that opens the store alone, while the chain is stopped.
+    [[nodiscard]] StoreOptions store_options() const {
         const ChainParams& params = chain_params(ChainKind::regtest);
         StoreOptions store;
         store.directory = directory_.path();
@@ -70,13 +73,19 @@ class RegtestChain {
         store.min_free_disk = 0;
         store.faults = options_.faults;
         store.logger = options_.logger;
-        store_ = must(Store::open(std::move(store)));
+        return store;
+    }
+
+    /// Opens all; an Error of Chain::start is returned, anything else fails the test.
+    [[nodiscard]] Result<void> try_start() {
+        clock_.set_fixed(kNow);
+        store_ = must(Store::open(store_options()));
         recent_.emplace(store_->block_reader(), std::size_t{8} << 20);
         bus_.emplace(
             BusOptions{.log = store_.get(), .next_index = must(must(store_->snapshot()).next_event())});
         cursor_ = bus_->open_cursor([] {});
         ChainOptions chain = options_.chain;
-        chain.params = &params;
+        chain.params = &chain_params(ChainKind::regtest);
         chain.store = store_.get();
         chain.bus = &*bus_;
         chain.recent = &*recent_;
@@ -87,10 +96,7 @@ class RegtestChain {
         chain_ = std::move(*started);
         return {};
     }
-    void start() {
-        clock_.set_fixed(kNow);
-        must(try_start());
-    }
+    void start() { must(try_start()); }
     void stop() {
         if (chain_) chain_->stop();
         chain_.reset();

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include "query/json_writer.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <string>
+
+using namespace blockpub;
+
+TEST_SUITE_BEGIN("query.json_writer");
+
+TEST_CASE("reals have sixteen significant digits and no more than they need") {
+    struct Case {
+        double value;
+        const char* text;
+    };
+    static constexpr Case kCases[] = {
+        {4.656542373906925e-10, "4.656542373906925e-10"},
+        {1, "1"},
+        {0, "0"},
+        {0.5, "0.5"},
+        {0.1, "0.1"},
+        {1.0 / 3, "0.3333333333333333"},
+        {92049594548485.47, "92049594548485.47"},
+        {1e15, "1000000000000000"},
+        {1e16, "1e+16"},
+        {0.0001, "0.0001"},
+        {0.00001, "1e-05"},
+        {-2.5, "-2.5"},
+        {0.9999967, "0.9999967"},
+    };
+    for (const Case& c : kCases) {
+        std::string out;
+        JsonWriter(out).real(c.value);
+        CHECK(out == c.text);
+    }
+}
+
+TEST_CASE("commas stand where they belong") {
+    std::string out;
+    JsonWriter writer(out);
+    writer.begin_object();
+    writer.member("a", 1);
+    writer.key("b");
+    writer.begin_array();
+    writer.begin_object();
+    writer.end_object();
+    writer.begin_array();
+    writer.end_array();
+    writer.string("x");
+    writer.null();
+    writer.boolean(true);
+    writer.end_array();
+    writer.member("c", std::numeric_limits<std::uint64_t>::max());
+    writer.member("d", std::numeric_limits<std::int64_t>::min());
+    writer.member("e", "text");
+    writer.member("f", false);
+    writer.end_object();
+    CHECK(
+        out ==
+        R"({"a":1,"b":[{},[],"x",null,true],"c":18446744073709551615,"d":-9223372036854775808,"e":"text","f":false})");
+}
+
+TEST_CASE("strings are escaped as bitcoind escapes them") {
+    std::string out;
+    JsonWriter(out).string(std::string_view("\0\x01\x1f \"\\/\b\t\n\f\r\x7f \xc3\xa9", 16));
+    CHECK(out == "\"\\u0000\\u0001\\u001f \\\"\\\\/\\b\\t\\n\\f\\r\\u007f \xc3\xa9\"");
+}
+
+TEST_CASE("hexadecimal is written between quotes, behind what is there") {
+    std::string out = "[";
+    JsonWriter writer(out);
+    const std::uint8_t bytes[] = {0x00, 0xff, 0x1a};
+    writer.hex(bytes);
+    writer.hex({});
+    CHECK(out == "[\"00ff1a\",\"\"");
+}
+
+TEST_CASE("what was begun can be taken back") {
+    std::string out;
+    JsonWriter writer(out);
+    writer.begin_array();
+    writer.integer(1);
+    const auto mark = writer.mark();
+    writer.begin_object();
+    writer.member("half", 1);
+    writer.key("done");
+    writer.rewind(mark);
+    writer.integer(2);
+    writer.end_array();
+    CHECK(out == "[1,2]");
+}
+
+TEST_SUITE_END();

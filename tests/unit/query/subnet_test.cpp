@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#include "query/subnet.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace blockpub;
+
+TEST_SUITE_BEGIN("query.subnet");
+
+TEST_CASE("subnets contain what their prefix says") {
+    struct Case {
+        const char* subnet;
+        const char* address;
+        bool contained;
+    };
+    static constexpr Case kCases[] = {
+        {"1.2.3.4", "1.2.3.4", true},
+        {"1.2.3.4", "1.2.3.5", false},
+        {"1.2.3.0/24", "1.2.3.255", true},
+        {"1.2.3.0/24", "1.2.4.0", false},
+        {"1.2.3.99/24", "1.2.3.1", true},
+        {"10.0.0.0/255.0.0.0", "10.200.1.1", true},
+        {"10.0.0.0/255.0.0.0", "11.0.0.1", false},
+        {"192.168.0.0/22", "192.168.3.255", true},
+        {"192.168.0.0/22", "192.168.4.0", false},
+        {"0.0.0.0/0", "8.8.8.8", true},
+        {"0.0.0.0/0", "2001:db8::1", false},
+        {"::/0", "2001:db8::1", true},
+        {"::/0", "8.8.8.8", false},
+        {"2001:db8::/33", "2001:db8:7fff::1", true},
+        {"2001:db8::/33", "2001:db8:8000::1", false},
+        {"2001:db8::/ffff:ffff::", "2001:db8:ffff::", true},
+        {"10.0.0.0/8", "::ffff:10.1.2.3", true},
+        {"::ffff:10.0.0.0/8", "10.1.2.3", true},
+    };
+    for (const Case& c : kCases) {
+        CAPTURE(c.subnet);
+        CAPTURE(c.address);
+        const auto subnet = Subnet::parse(c.subnet);
+        REQUIRE(subnet);
+        CHECK(subnet->contains(*IpAddress::parse(c.address)) == c.contained);
+    }
+}
+
+TEST_CASE("what is no subnet is refused with the forms that are") {
+    for (const char* text :
+         {"", "localhost", "1.2.3", "1.2.3.4/33", "1.2.3.4/-1", "1.2.3.4/", "1.2.3.4/255.0.255.0", "::1/129",
+          "1.2.3.4/ffff::", "1.2.3.4/24x", "*", "1.2.3.4/24/24"}) {
+        CAPTURE(text);
+        const auto subnet = Subnet::parse(text);
+        REQUIRE_FALSE(subnet);
+        CHECK(subnet.error().code == Errc::invalid_argument);
+        CHECK(subnet.error().context.find(text) != std::string::npos);
+    }
+}
+
+TEST_CASE("loopback and any are known in both families") {
+    CHECK(IpAddress::parse("127.3.2.1")->is_loopback());
+    CHECK(IpAddress::parse("::1")->is_loopback());
+    CHECK(IpAddress::parse("::ffff:127.0.0.1")->is_loopback());
+    CHECK_FALSE(IpAddress::parse("::2")->is_loopback());
+    CHECK_FALSE(IpAddress::parse("128.0.0.1")->is_loopback());
+    CHECK(IpAddress::parse("0.0.0.0")->is_any());
+    CHECK(IpAddress::parse("::")->is_any());
+}
+
+TEST_SUITE_END();

@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: MIT
+#include "query/http_connection.hpp"
+
+#include <boost/asio/post.hpp>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <exception>
+
+namespace blockpub {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+namespace {
+
+constexpr std::size_t kFirstBuffer = 2048;
+constexpr std::size_t kLargestBuffer = 2 * kMaxHttpHead;
+constexpr std::size_t kLeastRead = 1024;
+constexpr std::size_t kSmallBody = 64 * 1024;         // needs no share of the budget
+constexpr std::uint64_t kMaxDiscarded = 1024 * 1024;  // of a body that was refused, to keep the connection
+constexpr unsigned kTurn = 64;                        // requests in a row before others get a turn
+constexpr std::chrono::milliseconds kLinger{2000};
+constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+
+std::int64_t milliseconds_of(std::chrono::steady_clock::time_point time) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
+}
+
+HttpResponse plain_response(int status, std::string_view text) {
+    HttpResponse response;
+    response.status = status;
+    response.content_type = "text/plain";
+    response.text = std::string(text) + "\r\n";
+    response.close = true;
+    return response;
+}
+
+}  // namespace
+
+HttpConnection::HttpConnection(Socket socket, HttpCore& core, IpAddress peer, std::string peer_name)
+    : core_(core),
+      last_progress_(milliseconds_of(std::chrono::steady_clock::now())),
+      socket_(std::move(socket)) {
+    request_.peer = peer;
+    request_.peer_name = std::move(peer_name);
+}
+
+HttpConnection::~HttpConnection() {
+    forget_request();
+    close();
+    core_.connections.remove(this);
+    core_.connection_closed();
+}
+
+void HttpConnection::start() {
+    error_code ignored;
+    socket_.non_blocking(true, ignored);
+    socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+    socket_.set_option(asio::socket_base::keep_alive(true), ignored);
+    run();
+}
+
+void HttpConnection::progress() {
+    last_progress_.store(milliseconds_of(std::chrono::steady_clock::now()), std::memory_order_relaxed);
+}
+
+// The chain of steps.
+
+void HttpConnection::run() {
+    for (unsigned steps = 0; steps < 2 * kTurn; ++steps) {
+        bool go_on = false;
+        switch (step_) {
+            case Step::head:
+                go_on = take_head();
+                break;
+            case Step::body:
+                go_on = take_body();
+                break;
+            case Step::discard:
+                go_on = take_discarded();
+                break;
+            case Step::linger:
+                go_on = linger();
+                break;
+        }
+        if (!go_on) return;
+    }
+    asio::post(socket_.get_executor(), [self = shared_from_this()] { self->run(); });
+}
+
+bool HttpConnection::take_head() {
+    if (const std::size_t blank = leading_blank_lines(buffered()); blank > 0) {
+        consume(blank);
+        scanned_ = 0;
+    }
+    const auto size = find_head_end(buffered(), scanned_);
+    if (size.value_or(buffered().size()) > kMaxHttpHead) {
+        request_.head.clear();
+        return reject(400, "request head too large");
+    }
+    if (!size) {
+        set_waits(buffered().empty() ? Waits::next_request : Waits::socket);
+        // Set first, asked then: `stop` does the same the other way round, and one of the two sees the other.
+        if (core_.stopping && buffered().empty() && out_.empty()) return close(), false;
+        return read_more();
+    }
+    request_.head_text.assign(buffered().substr(0, *size));
+    consume(*size);
+    scanned_ = 0;
+    const auto parsed = parse_http_head(request_.head_text, request_.head);
+    if (!parsed) return reject(parsed.error().status, parsed.error().reason);
+    core_.requests.fetch_add(1, std::memory_order_relaxed);
+
+    const HttpHead& head = request_.head;
+    static constexpr std::string_view kMethods[] = {"GET", "POST", "HEAD", "PUT", "DELETE"};
+    if (std::ranges::find(kMethods, head.method) == std::end(kMethods))
+        return reject(501, "method not known");
+    if (head.expect == HttpHead::Expect::other) return reject(417, "expectation not known");
+    const bool has_body = head.framing != HttpHead::Framing::none &&
+                          (head.framing == HttpHead::Framing::chunked || head.content_length > 0);
+    if (has_body && head.framing == HttpHead::Framing::length &&
+        head.content_length > core_.options.max_body) {
+        return reject(413, "request body too large");
+    }
+    if (has_body && head.framing == HttpHead::Framing::chunked) {
+        chunks_.emplace(core_.options.max_body);
+        if (head.minor_version == 0) close_after_ = true;
+    }
+    try {
+        if (auto refusal = core_.service.admit(request_)) return refuse(std::move(*refusal));
+    } catch (const std::exception& failure) {
+        core_.log.error("a request was not admitted: {}", failure.what());
+        return reject(500, "internal error");
+    }
+    return has_body ? begin_body() : answer();
+}
+
+bool HttpConnection::begin_body() {
+    const HttpHead& head = request_.head;
+    if (head.expect == HttpHead::Expect::go_on && head.minor_version >= 1 && buffered().empty())
+        out_.buffer() += kContinue;
+    step_ = Step::body;
+    body_filled_ = 0;
+    request_.body.clear();
+    set_waits(Waits::socket);
+    if (chunks_ || head.content_length <= kSmallBody) return true;
+    return take_share(static_cast<std::size_t>(head.content_length));
+}
+
+bool HttpConnection::take_share(std::size_t bytes) {
+    set_waits(Waits::service);
+    const auto granted = [self = shared_from_this(), bytes] {
+        self->budget_held_ = bytes;
+        asio::post(self->socket_.get_executor(), [self] {
+            self->progress();
+            self->set_waits(Waits::socket);
+            self->run();
+        });
+    };
+    if (!core_.budget.take(bytes, granted)) return false;
+    budget_held_ = bytes;
+    set_waits(Waits::socket);
+    return true;
+}
+
+bool HttpConnection::take_body() {
+    if (chunks_) {
+        std::string_view input = buffered();
+        const std::size_t before = input.size();
+        const auto state = chunks_->feed(input, &request_.body);
+        consume(before - input.size());
+        if (state == ChunkDecoder::State::malformed) return reject(400, "malformed chunk");
+        if (state == ChunkDecoder::State::too_large) return reject(413, "request body too large");
+        if (state == ChunkDecoder::State::done) return answer();
+        // How long it will be is not known: it gets a share for the largest, or several could each wait for
+        // what the others hold.
+        if (request_.body.size() > kSmallBody && budget_held_ == 0 && !take_share(core_.options.max_body))
+            return false;
+        return read_more();
+    }
+    const auto whole = static_cast<std::size_t>(request_.head.content_length);
+    std::string& body = request_.body;
+    const std::size_t at_hand = std::min(whole - body_filled_, buffered().size());
+    body.resize(std::max(body.size(), body_filled_ + at_hand));
+    std::copy_n(buffered().data(), at_hand, body.data() + body_filled_);
+    consume(at_hand);
+    body_filled_ += at_hand;
+    if (body_filled_ == whole) {
+        body.resize(whole);
+        return answer();
+    }
+    // Memory follows what has arrived, not what was announced.
+    if (body.size() == body_filled_) body.resize(std::min(whole, std::max(kSmallBody, 2 * body_filled_)));
+    if (!out_.empty() && !flush()) return false;
+    read_into(body.data() + body_filled_, body.size() - body_filled_, body_filled_);
+    return false;
+}
+
+bool HttpConnection::take_discarded() {
+    std::string_view input = buffered();
+    const std::size_t before = input.size();
+    bool done = false;
+    if (chunks_) {
+        const auto state = chunks_->feed(input, nullptr);
+        done = state == ChunkDecoder::State::done;
+        if (state == ChunkDecoder::State::malformed || state == ChunkDecoder::State::too_large) {
+            refusal_->response.close = done = true;
+        }
+    } else {
+        input.remove_prefix(static_cast<std::size_t>(
+            std::min<std::uint64_t>(input.size(), request_.head.content_length - discarded_)));
+    }
+    discarded_ += before - input.size();
+    consume(before - input.size());
+    if (!chunks_) done = discarded_ == request_.head.content_length;
+    if (!done && discarded_ > kMaxDiscarded) refusal_->response.close = done = true;
+    if (done) return deliver_refusal();
+    return read_more();
+}
+
+bool HttpConnection::answer() {
+    set_waits(Waits::service);
+    try {
+        HttpAnswer answer = core_.service.answer(request_);
+        if (auto* response = std::get_if<HttpResponse>(&answer)) return respond(std::move(*response));
+        return run_job(std::move(std::get<HttpJob>(answer)));
+    } catch (const std::exception& failure) {
+        core_.log.error("a request could not be answered: {}", failure.what());
+        return reject(500, "internal error");
+    }
+}
+
+bool HttpConnection::run_job(HttpJob job) {
+    if (job.lane == Lane::here) return respond(job.run());
+    if (send_some() == Sent::failed) return close(), false;
+    WorkerPool& pool = job.lane == Lane::chain ? *core_.chain_pool : *core_.wait_pool;
+    pool.run([self = shared_from_this(), run = std::move(job.run)] {
+        auto response = std::make_shared<HttpResponse>();
+        try {
+            *response = run();
+        } catch (const std::exception& failure) {
+            self->core_.log.error("a request could not be answered: {}", failure.what());
+            *response = plain_response(500, "internal error");
+        }
+        asio::post(self->socket_.get_executor(), [self, response] {
+            if (self->respond(std::move(*response))) self->run();
+        });
+    });
+    return false;
+}
+
+bool HttpConnection::refuse(HttpRefusal refusal) {
+    refusal_ = std::move(refusal);
+    discarded_ = 0;
+    const HttpHead& head = request_.head;
+    const bool has_body = chunks_ || head.content_length > 0;
+    if (!has_body) return deliver_refusal();
+    if (head.expect == HttpHead::Expect::go_on || head.content_length > kMaxDiscarded) {
+        refusal_->response.close = true;
+        return deliver_refusal();
+    }
+    step_ = Step::discard;
+    set_waits(Waits::socket);
+    return true;
+}
+
+bool HttpConnection::deliver_refusal() {
+    HttpRefusal refusal = std::move(*refusal_);
+    refusal_.reset();
+    if (refusal.delay.count() == 0) return respond(std::move(refusal.response));
+    if (send_some() == Sent::failed) return close(), false;
+    set_waits(Waits::service);
+    if (!timer_) timer_.emplace(socket_.get_executor());
+    timer_->expires_after(refusal.delay);
+    auto response = std::make_shared<HttpResponse>(std::move(refusal.response));
+    timer_->async_wait([self = shared_from_this(), response](const error_code&) {
+        if (self->respond(std::move(*response))) self->run();
+    });
+    return false;
+}
+
+bool HttpConnection::reject(int status, std::string_view reason) {
+    core_.malformed.fetch_add(1, std::memory_order_relaxed);
+    core_.log.debug("{}: refused with {}: {}", request_.peer_name, status, reason);
+    return respond(plain_response(status, reason));
+}
+
+bool HttpConnection::respond(HttpResponse response) {
+    const HttpHead& head = request_.head;
+    if (core_.stopping.load(std::memory_order_relaxed) || close_after_) response.close = true;
+    close_after_ = response.close || !head.keeps_alive();
+    append_response_head(out_.buffer(), response, head, std::time(nullptr));
+    if (response_has_body(response.status, head.method)) out_.add_body(std::move(response));
+    forget_request();
+    step_ = close_after_ ? Step::linger : Step::head;
+    if (!close_after_ && !buffered().empty() && out_.takes_more()) return true;
+    set_waits(Waits::socket);
+    return flush();
+}
+
+void HttpConnection::forget_request() {
+    request_.user.clear();
+    if (request_.body.capacity() > kSmallBody) {
+        request_.body = std::string();
+    } else {
+        request_.body.clear();
+    }
+    chunks_.reset();
+    body_filled_ = 0;
+    if (budget_held_ > 0) core_.budget.give_back(std::exchange(budget_held_, 0));
+}
+
+// The socket.
+
+HttpConnection::Sent HttpConnection::send_some() {
+    while (!out_.empty()) {
+        ::iovec parts[2];
+        ::msghdr message{};
+        message.msg_iov = parts;
+        message.msg_iovlen = out_.stretches(parts);
+        const ssize_t size = ::sendmsg(socket_.native_handle(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (size >= 0) {
+            out_.sent(static_cast<std::size_t>(size));
+            progress();
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            return Sent::blocked;
+        } else if (errno != EINTR) {
+            // EFAULT: a page of the store could not be read. The reply stays short of its Content-Length.
+            if (errno == EFAULT)
+                core_.log.error("{}: a block could not be read while it was sent", request_.peer_name);
+            return Sent::failed;
+        }
+    }
+    return Sent::all;
+}
+
+bool HttpConnection::flush() {
+    const Sent sent = send_some();
+    if (sent == Sent::all) return true;
+    if (sent == Sent::failed) return close(), false;
+    set_waits(Waits::socket);
+    socket_.async_wait(Socket::wait_write, [self = shared_from_this()](const error_code& error) {
+        if (error) return self->close();
+        if (self->flush()) self->run();
+    });
+    return false;
+}
+
+bool HttpConnection::read_more() {
+    if (!out_.empty() && !flush()) return false;
+    make_room();
+    read_into(in_.data() + end_, in_.size() - end_, end_);
+    return false;
+}
+
+void HttpConnection::read_into(void* data, std::size_t size, std::size_t& filled) {
+    socket_.async_read_some(asio::buffer(data, size),
+                            [self = shared_from_this(), &filled](const error_code& error, std::size_t read) {
+                                if (error) return self->close();
+                                filled += read;
+                                self->progress();
+                                self->run();
+                            });
+}
+
+void HttpConnection::make_room() {
+    if (begin_ == end_) begin_ = end_ = 0;
+    if (in_.size() - end_ >= kLeastRead) return;
+    if (begin_ > 0) {
+        std::memmove(in_.data(), in_.data() + begin_, end_ - begin_);
+        end_ -= begin_;
+        begin_ = 0;
+    }
+    // A head that is as large as the limit fits, with room to see that it is larger.
+    if (in_.size() - end_ < kLeastRead)
+        in_.resize(std::min(kLargestBuffer, std::max(kFirstBuffer, 2 * in_.size())));
+}
+
+void HttpConnection::consume(std::size_t size) {
+    begin_ += size;
+}
+
+bool HttpConnection::linger() {
+    if (!out_.empty() && !flush()) return false;
+    if (waits_.load(std::memory_order_relaxed) != Waits::close) {
+        set_waits(Waits::close);
+        progress();
+        error_code error;
+        socket_.shutdown(Socket::shutdown_send, error);
+        if (error) {
+            close();
+            return false;
+        }
+    }
+    // Closed with bytes unread, the socket would take the reply back from a client that has not read it yet.
+    begin_ = end_ = 0;
+    make_room();
+    socket_.async_read_some(asio::buffer(in_),
+                            [self = shared_from_this()](const error_code& error, std::size_t) {
+                                if (error) return self->close();
+                                self->run();
+                            });
+    return false;
+}
+
+void HttpConnection::close() {
+    MutexLock lock(socket_mutex_);
+    if (!open_) return;
+    open_ = false;
+    error_code ignored;
+    socket_.close(ignored);
+}
+
+// From outside.
+
+void HttpConnection::interrupt() {
+    MutexLock lock(socket_mutex_);
+    if (open_) ::shutdown(socket_.native_handle(), SHUT_RDWR);
+}
+
+void HttpConnection::finish_soon() {
+    if (waits_.load() == Waits::next_request) interrupt();
+}
+
+bool HttpConnection::check_progress(std::chrono::steady_clock::time_point now) {
+    const Waits waits = waits_.load(std::memory_order_relaxed);
+    if (waits == Waits::service) return false;
+    const std::int64_t quiet = milliseconds_of(now) - last_progress_.load(std::memory_order_relaxed);
+    if (waits == Waits::close) {
+        if (quiet <= kLinger.count()) return false;
+        interrupt();
+        return false;
+    }
+    if (quiet <= core_.options.timeout.count()) return false;
+    {
+        MutexLock lock(socket_mutex_);
+        if (!open_) return false;
+        // The system may have taken all of a reply that a slow client is still fetching.
+        int queued = 0;
+        if (::ioctl(socket_.native_handle(), SIOCOUTQ, &queued) == 0 && queued > 0 &&
+            unacknowledged_.exchange(queued, std::memory_order_relaxed) != queued) {
+            last_progress_.store(milliseconds_of(now), std::memory_order_relaxed);
+            return false;
+        }
+    }
+    interrupt();
+    return true;
+}
+
+}  // namespace blockpub

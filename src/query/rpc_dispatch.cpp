@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+#include "query/rpc_dispatch.hpp"
+
+#include "base/check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <utility>
+
+namespace blockpub {
+
+// The table.
+
+RpcMethods::RpcMethods(std::vector<RpcMethod> methods) : methods_(std::move(methods)) {
+    std::ranges::sort(methods_, [](const RpcMethod& a, const RpcMethod& b) {
+        return std::pair(a.category, a.name) < std::pair(b.category, b.name);
+    });
+    for (const RpcMethod& method : methods_) {
+        BLOCKPUB_CHECK(by_name_.emplace(method.name, &method).second, "method {} twice", method.name);
+    }
+}
+
+const RpcMethod* RpcMethods::find(std::string_view name) const {
+    const auto found = by_name_.find(name);
+    return found == by_name_.end() ? nullptr : found->second;
+}
+
+std::string RpcMethods::help(std::string_view name) const {
+    std::string out;
+    if (!name.empty()) {
+        const RpcMethod* method = find(name);
+        if (method == nullptr) return fmt::format("help: unknown command: {}", name);
+        out = help_page(*method);
+    } else {
+        std::string_view category;
+        for (const RpcMethod& method : methods_) {
+            if (method.category == "hidden") continue;
+            if (method.category != category) {
+                if (!category.empty()) out += '\n';
+                category = method.category;
+                std::string title(category);
+                if (title[0] >= 'a' && title[0] <= 'z') title[0] = static_cast<char>(title[0] - 'a' + 'A');
+                out += fmt::format("== {} ==\n", title);
+            }
+            out += usage_line(method) + '\n';
+        }
+    }
+    if (out.ends_with('\n')) out.pop_back();
+    return out;
+}
+
+// The envelope of a call.
+
+struct RpcDispatcher::Envelope {
+    std::optional<JsonValue> reply_to;  // the id
+    bool version_2 = false;
+    std::string_view method;
+    JsonValue parameters;
+
+    [[nodiscard]] bool is_notification() const { return version_2 && !reply_to; }
+    [[nodiscard]] RpcOutcome read(JsonValue request);
+    void begin_reply(JsonWriter& writer) const {
+        writer.begin_object();
+        if (version_2) writer.member("jsonrpc", "2.0");
+    }
+    void end_reply(JsonWriter& writer) const {
+        if (reply_to) {
+            writer.key("id");
+            writer.copy(*reply_to);
+        }
+        writer.end_object();
+    }
+    void error_reply(JsonWriter& writer, const RpcError& error) const {
+        begin_reply(writer);
+        if (!version_2) {
+            writer.key("result");
+            writer.null();
+        }
+        writer.key("error");
+        writer.begin_object();
+        writer.member("code", static_cast<int>(error.code));
+        writer.member("message", std::string_view(error.message));
+        writer.end_object();
+        end_reply(writer);
+    }
+};
+
+RpcOutcome RpcDispatcher::Envelope::read(JsonValue request) {
+    const auto invalid = [](const char* text) { return rpc_fail(RpcCode::invalid_request, text); };
+    if (request.kind() != JsonKind::object) {
+        reply_to = JsonValue();
+        return invalid("Invalid Request object");
+    }
+    reply_to = request.find("id");
+    const JsonValue version = request.find("jsonrpc").value_or(JsonValue());
+    if (!version.is_null()) {
+        if (!version.is_string()) return invalid("jsonrpc field must be a string");
+        if (version.text() != "1.0" && version.text() != "2.0")
+            return invalid("JSON-RPC version not supported");
+        version_2 = version.text() == "2.0";
+    }
+    const JsonValue name = request.find("method").value_or(JsonValue());
+    if (name.is_null()) return invalid("Missing method");
+    if (!name.is_string()) return invalid("Method must be a string");
+    method = name.text();
+    parameters = request.find("params").value_or(JsonValue());
+    const JsonKind kind = parameters.kind();
+    if (kind != JsonKind::null && kind != JsonKind::array && kind != JsonKind::object) {
+        return invalid("Params must be an array or object");
+    }
+    return {};
+}
+
+namespace {
+
+HttpResponse json_response(int status, std::string text) {
+    HttpResponse response;
+    response.status = status;
+    response.content_type = "application/json";
+    response.text = std::move(text);
+    return response;
+}
+
+HttpResponse no_content() {
+    HttpResponse response;
+    response.status = 204;
+    return response;
+}
+
+int legacy_status(RpcCode code) {
+    if (code == RpcCode::invalid_request) return 400;
+    if (code == RpcCode::method_not_found) return 404;
+    return 500;
+}
+
+/// A name from outside, fit for a log line.
+std::string loggable(std::string_view name) {
+    std::string out;
+    for (const char c : name.substr(0, 64)) {
+        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                           c == '_' || c == '-';
+        out += plain ? c : '?';
+    }
+    return out;
+}
+
+}  // namespace
+
+// The dispatcher.
+
+void RpcDispatcher::set_warmup(std::string text) {
+    MutexLock lock(mutex_);
+    warmup_ = std::move(text);
+}
+
+void RpcDispatcher::set_ready(std::unique_ptr<const RpcMethods> methods) {
+    BLOCKPUB_CHECK(methods_ == nullptr);
+    methods_ = std::move(methods);
+    ready_.store(methods_.get(), std::memory_order_release);
+}
+
+HttpAnswer RpcDispatcher::answer(HttpRequest& request) const {
+    auto document = std::make_shared<JsonDocument>();
+    const bool is_json = document->parse(std::exchange(request.body, {}));
+    const JsonKind kind = document->root().kind();
+    if (!is_json || (kind != JsonKind::object && kind != JsonKind::array)) {
+        std::string text;
+        JsonWriter writer(text);
+        Envelope envelope;
+        envelope.reply_to = JsonValue();
+        envelope.error_reply(
+            writer, {RpcCode::parse_error, is_json ? "Top-level object parse error" : "Parse error"});
+        text += '\n';
+        return json_response(500, std::move(text));
+    }
+    const Lane lane = lane_of(document->root());
+    if (lane == Lane::here) return execute(document->root(), request.user);
+    return HttpJob{lane, [this, document, user = request.user] { return execute(document->root(), user); }};
+}
+
+Lane RpcDispatcher::lane_of(JsonValue root) const {
+    const RpcMethods* table = methods();
+    if (table == nullptr) return Lane::here;
+    const auto lane = [&](JsonValue request) {
+        const JsonValue name = request.find("method").value_or(JsonValue());
+        const RpcMethod* method = name.is_string() ? table->find(name.text()) : nullptr;
+        return method == nullptr ? Lane::here : method->lane;
+    };
+    if (root.kind() == JsonKind::object) return lane(root);
+    Lane widest = Lane::here;
+    for (JsonValue::Cursor c(root); !c.done(); c.next()) widest = std::max(widest, lane(c.value()));
+    return widest;
+}
+
+HttpResponse RpcDispatcher::execute(JsonValue root, const std::string& user) const {
+    return root.kind() == JsonKind::object ? execute_one(root, user) : execute_batch(root, user);
+}
+
+HttpResponse RpcDispatcher::execute_one(JsonValue request, const std::string& user) const {
+    std::string text;
+    text.reserve(512);
+    JsonWriter writer(text);
+    Envelope envelope;
+    int status = 200;
+    if (auto read = envelope.read(request); !read) {
+        status = legacy_status(read.error().code);
+        envelope.error_reply(writer, read.error());
+    } else {
+        const auto outcome = reply(writer, envelope, user);
+        if (envelope.is_notification()) return no_content();
+        if (!outcome && !envelope.version_2) status = legacy_status(outcome.error().code);
+    }
+    text += '\n';
+    return json_response(status, std::move(text));
+}
+
+HttpResponse RpcDispatcher::execute_batch(JsonValue batch, const std::string& user) const {
+    std::string text;
+    JsonWriter writer(text);
+    writer.begin_array();
+    bool any = false;
+    for (JsonValue::Cursor c(batch); !c.done(); c.next()) {
+        const JsonWriter::Mark before = writer.mark();
+        Envelope envelope;
+        if (auto read = envelope.read(c.value()); !read) {
+            envelope.error_reply(writer, read.error());
+        } else {
+            (void)reply(writer, envelope, user);
+        }
+        if (envelope.is_notification()) {
+            writer.rewind(before);
+        } else {
+            any = true;
+        }
+    }
+    writer.end_array();
+    // An empty batch says no version, and old clients expect an empty list.
+    if (!any && batch.size() > 0) return no_content();
+    text += '\n';
+    return json_response(200, std::move(text));
+}
+
+RpcOutcome RpcDispatcher::reply(JsonWriter& writer, const Envelope& envelope, const std::string& user) const {
+    const JsonWriter::Mark begin = writer.mark();
+    envelope.begin_reply(writer);
+    writer.key("result");
+    const std::size_t size = writer.mark().size;
+    RpcOutcome outcome;
+    try {
+        outcome = call(writer, envelope, user);
+    } catch (const std::exception& failure) {
+        outcome = rpc_fail(RpcCode::misc_error, failure.what());
+    }
+    if (!outcome) {
+        writer.rewind(begin);
+        envelope.error_reply(writer, outcome.error());
+        return outcome;
+    }
+    if (writer.mark().size == size) writer.null();
+    if (!envelope.version_2) {
+        writer.key("error");
+        writer.null();
+    }
+    envelope.end_reply(writer);
+    return {};
+}
+
+RpcOutcome RpcDispatcher::call(JsonWriter& writer, const Envelope& envelope, const std::string& user) const {
+    log_.debug("method={} user={}", loggable(envelope.method), loggable(user));
+    const RpcMethods* table = methods();
+    if (table == nullptr) {
+        MutexLock lock(mutex_);
+        return rpc_fail(RpcCode::in_warmup, warmup_);
+    }
+    const RpcMethod* method = table->find(envelope.method);
+    if (method == nullptr) return rpc_fail(RpcCode::method_not_found, "Method not found");
+    const auto arguments = order_arguments(*method, envelope.parameters);
+    if (!arguments) return std::unexpected(arguments.error());
+    if (auto checked = check_arguments(*method, *arguments); !checked) return checked;
+    return method->handler({*table, *arguments, writer, user});
+}
+
+}  // namespace blockpub

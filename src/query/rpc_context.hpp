@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/clock.hpp"
+#include "chain/chain.hpp"
+#include "chain/services.hpp"
+#include "primitives/chain_params.hpp"
+#include "query/http_server.hpp"
+#include "query/rpc_method.hpp"
+
+#include <blockpub/block_reader.hpp>
+#include <blockpub/logger.hpp>
+#include <blockpub/store.hpp>
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace blockpub {
+
+/// What the methods work on.
+/// Ownership: borrows everything; all of it must outlive the server.
+struct RpcContext {
+    // Always there.
+    Store* store = nullptr;
+    BlockReader* blocks = nullptr;  ///< the one with recent blocks in front
+    Chain* chain = nullptr;
+    const ChainParams* params = nullptr;
+    const Clock* clock = nullptr;
+    Logger* logger = nullptr;
+    std::function<void()> request_stop;  ///< must not wait
+    std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
+    std::string version;
+
+    // May be null: the methods that need them say so.
+    const NotificationList* notifications = nullptr;
+    const PublisherStatusList* publishers = nullptr;
+    BlockMiner* miner = nullptr;
+
+    std::function<HttpServerStatus()> http_status;  ///< filled in by the server
+};
+
+// Each adds the methods of one section. The context is borrowed by their handlers.
+void add_block_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
+void add_chain_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
+void add_control_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
+void add_generating_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
+void add_status_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
+void add_submitting_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
+
+}  // namespace blockpub

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+#include "base/hex.hpp"
+#include "primitives/reader.hpp"
+#include "primitives/script.hpp"
+#include "primitives/transaction.hpp"
+#include "query/rpc_context.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace blockpub {
+
+namespace {
+
+constexpr std::int64_t kDefaultTries = 1'000'000;
+
+std::expected<BlockMiner*, RpcError> miner_of(const RpcContext& context) {
+    if (context.miner != nullptr) return context.miner;
+    return rpc_fail(RpcCode::misc_error, "blocks can be made on regtest only");
+}
+
+/// Makes `count` blocks one after the other; fewer when the tries for one run out, or the daemon is stopped.
+RpcOutcome mine_blocks(const RpcContext& context, const RpcCall& call, const Script& script) {
+    const auto miner = miner_of(context);
+    if (!miner) return std::unexpected(miner.error());
+    const auto count = int_argument(call.arguments[0]);
+    if (!count) return std::unexpected(count.error());
+    const auto tries = call.arguments.has(2) ? integer_argument(call.arguments[2]) : kDefaultTries;
+    if (!tries) return std::unexpected(tries.error());
+    MineRequest request{.coinbase_script = script,
+                        .max_tries = *tries < 0 ? 0 : static_cast<std::uint64_t>(*tries)};
+    call.result.begin_array();
+    for (int i = 0; i < *count; ++i) {
+        const auto block = (*miner)->mine(request);
+        if (!block) {
+            if (block.error().code == Errc::unavailable || block.error().code == Errc::stopped) break;
+            return rpc_fail(block.error());
+        }
+        call.result.string(block->hash.display_hex());
+    }
+    call.result.end_array();
+    return {};
+}
+
+RpcOutcome generate_to_address(const RpcContext& context, const RpcCall& call) {
+    const auto script = address_to_script(call.arguments[1].text(), *context.params);
+    if (!script) return rpc_fail(RpcCode::invalid_address_or_key, "Error: Invalid address");
+    return mine_blocks(context, call, *script);
+}
+
+RpcOutcome generate_to_descriptor(const RpcContext& context, const RpcCall& call) {
+    const auto script = descriptor_to_script(call.arguments[1].text(), *context.params);
+    if (!script) return rpc_fail(RpcCode::invalid_address_or_key, script.error().context);
+    return mine_blocks(context, call, *script);
+}
+
+std::expected<Script, RpcError> output_script(const RpcContext& context, std::string_view output) {
+    auto from_descriptor = descriptor_to_script(output, *context.params);
+    if (from_descriptor) return std::move(*from_descriptor);
+    if (from_descriptor.error().code == Errc::unsupported) {
+        return rpc_fail(RpcCode::invalid_address_or_key, from_descriptor.error().context);
+    }
+    auto from_address = address_to_script(output, *context.params);
+    if (from_address) return std::move(*from_address);
+    return rpc_fail(RpcCode::invalid_address_or_key, "Error: Invalid address or descriptor");
+}
+
+std::expected<SharedBytes, RpcError> listed_transaction(JsonValue value) {
+    const auto text = string_argument(value);
+    if (!text) return std::unexpected(text.error());
+    if (Txid::from_display_hex(*text)) {
+        return rpc_fail(RpcCode::invalid_address_or_key,
+                        fmt::format("Transaction {} not in mempool.", *text));
+    }
+    if (const auto raw = decode_hex(*text); raw && !raw->empty()) {
+        ByteReader reader(*raw);
+        if (TransactionView::parse(reader) && reader.remaining() == 0) return SharedBytes::copy_of(*raw);
+    }
+    return rpc_fail(
+        RpcCode::deserialization_error,
+        fmt::format("Transaction decode failed for {}. Make sure the tx has at least one input.", *text));
+}
+
+RpcOutcome generate_block(const RpcContext& context, const RpcCall& call) {
+    const auto miner = miner_of(context);
+    if (!miner) return std::unexpected(miner.error());
+    auto script = output_script(context, call.arguments[0].text());
+    if (!script) return std::unexpected(script.error());
+    MineRequest request{.coinbase_script = std::move(*script), .max_tries = kDefaultTries};
+    for (JsonValue::Cursor c(call.arguments[1]); !c.done(); c.next()) {
+        auto transaction = listed_transaction(c.value());
+        if (!transaction) return std::unexpected(transaction.error());
+        request.transactions.push_back(std::move(*transaction));
+    }
+    request.submit = !call.arguments.has(2) || call.arguments[2].is_true();
+    const auto block = (*miner)->mine(request);
+    if (!block) {
+        if (block.error().code == Errc::invalid_argument)
+            return rpc_fail(RpcCode::verify_error, block.error().context);
+        if (block.error().code == Errc::unavailable)
+            return rpc_fail(RpcCode::misc_error, "Failed to make block.");
+        return rpc_fail(block.error());
+    }
+    call.result.begin_object();
+    call.result.member("hash", block->hash.display_hex());
+    if (!request.submit) {
+        call.result.key("hex");
+        call.result.hex(block->raw.bytes());
+    }
+    call.result.end_object();
+    return {};
+}
+
+constexpr std::string_view kHashesResult =
+    "Result:\n"
+    "[           (json array) hashes of the blocks made\n"
+    "  \"hex\",    (string) hash of a block\n"
+    "  ...\n"
+    "]\n";
+
+}  // namespace
+
+void add_generating_methods(std::vector<RpcMethod>& methods, const RpcContext& context) {
+    const RpcArgument tries{.names = "maxtries",
+                            .type = ArgumentType::number,
+                            .required = false,
+                            .fallback = "1000000",
+                            .text = "hashes to try for a block"};
+    methods.push_back({
+        .category = "generating",
+        .name = "generatetoaddress",
+        .lane = Lane::chain,
+        .arguments = {{.names = "nblocks", .type = ArgumentType::number, .text = "how many blocks"},
+                      {.names = "address", .type = ArgumentType::string, .text = "who gets the new coins"},
+                      tries},
+        .description = "Makes blocks at once, paying an address.",
+        .result = kHashesResult,
+        .example = "11 \"bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080\"",
+        .json_example = "11, \"bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080\"",
+        .handler = [&context](const RpcCall& call) { return generate_to_address(context, call); },
+    });
+    methods.push_back({
+        .category = "generating",
+        .name = "generatetodescriptor",
+        .lane = Lane::chain,
+        .arguments = {{.names = "num_blocks", .type = ArgumentType::number, .text = "how many blocks"},
+                      {.names = "descriptor",
+                       .type = ArgumentType::string,
+                       .text = "what the new coins are locked with"},
+                      tries},
+        .description = "Makes blocks at once, paying a descriptor.",
+        .result = kHashesResult,
+        .example = "11 \"raw(51)\"",
+        .json_example = "11, \"raw(51)\"",
+        .handler = [&context](const RpcCall& call) { return generate_to_descriptor(context, call); },
+    });
+    methods.push_back({
+        .category = "generating",
+        .name = "generateblock",
+        .lane = Lane::chain,
+        .arguments =
+            {{.names = "output",
+              .type = ArgumentType::string,
+              .text = "address or descriptor that gets the new coins"},
+             {.names = "transactions",
+              .type = ArgumentType::array,
+              .text = "serialized transactions in hexadecimal, in order",
+              .element = "\"rawtx/txid\"",
+              .details = "     [\n       \"rawtx/txid\",    (string) one transaction\n       ...\n     ]\n"},
+             {.names = "submit",
+              .type = ArgumentType::boolean,
+              .required = false,
+              .fallback = "true",
+              .text = "whether to hand the block in, or only to answer with it"}},
+        .description = "Makes one block of exactly these transactions.",
+        .result =
+            "Result:\n"
+            "{                    (json object)\n"
+            "  \"hash\" : \"hex\",    (string) hash of the block\n"
+            "  \"hex\" : \"hex\"      (string, optional) the serialized block, when it was not handed in\n"
+            "}\n",
+        .example = "\"raw(51)\" '[]'",
+        .json_example = "\"raw(51)\", []",
+        .handler = [&context](const RpcCall& call) { return generate_block(context, call); },
+    });
+}
+
+}  // namespace blockpub

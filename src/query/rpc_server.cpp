@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+#include "query/rpc_server.hpp"
+
+#include "base/check.hpp"
+#include "query/http_router.hpp"
+#include "query/rpc_dispatch.hpp"
+#include "query/rpc_service.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+#include <utility>
+
+namespace blockpub {
+
+namespace {
+
+constexpr std::chrono::milliseconds kStopGrace{4000};
+
+/// Splits `host`, `host:port`, `[v6]:port` or a bare IPv6 address.
+Result<HttpEndpoint> endpoint_from(std::string_view text, std::uint16_t default_port) {
+    HttpEndpoint endpoint{.host = {}, .port = default_port};
+    std::string_view host = text;
+    const std::size_t colon = text.rfind(':');
+    const bool bracketed = text.starts_with('[');
+    const bool has_port = colon != std::string_view::npos &&
+                          (bracketed ? colon > 0 && text[colon - 1] == ']' : text.find(':') == colon);
+    if (has_port) {
+        const std::string_view digits = text.substr(colon + 1);
+        const auto [end, error] =
+            std::from_chars(digits.data(), digits.data() + digits.size(), endpoint.port);
+        if (error != std::errc() || end != digits.data() + digits.size() || endpoint.port == 0) {
+            return fail(Errc::invalid_argument, fmt::format("-rpcbind={}: not a port", text));
+        }
+        host = text.substr(0, colon);
+    }
+    if (bracketed) {
+        if (!host.ends_with(']'))
+            return fail(Errc::invalid_argument, fmt::format("-rpcbind={}: not an address", text));
+        host = host.substr(1, host.size() - 2);
+    }
+    endpoint.host = std::string(host);
+    return endpoint;
+}
+
+struct Listening {
+    std::vector<HttpEndpoint> endpoints;
+    std::vector<Subnet> allowed;
+    std::vector<std::string> warnings;
+};
+
+/// Where to listen and for whom. Both -rpcbind and -rpcallowip must be given to listen beyond loopback: one
+/// alone is more often a slip than a wish.
+Result<Listening> listening_from(const RpcServerOptions& options) {
+    Listening listening;
+    for (const std::string& text : options.allow_ip) {
+        auto subnet = Subnet::parse(text);
+        if (!subnet) return fail(subnet.error().code, "-rpcallowip: " + subnet.error().context);
+        listening.allowed.push_back(*subnet);
+    }
+    if (options.bind.empty() || options.allow_ip.empty()) {
+        listening.endpoints = {{.host = "127.0.0.1", .port = options.port},
+                               {.host = "::1", .port = options.port, .optional = true}};
+        if (!options.bind.empty()) {
+            listening.warnings.push_back(
+                "-rpcbind is ignored: without -rpcallowip nobody but this machine could call");
+        }
+        if (!options.allow_ip.empty()) {
+            listening.warnings.push_back(
+                "-rpcallowip without -rpcbind: RPC listens on this machine's loopback addresses alone");
+        }
+        return listening;
+    }
+    for (const std::string& text : options.bind) {
+        auto endpoint = endpoint_from(text, options.port);
+        if (!endpoint) return forward_error(endpoint);
+        const auto address = IpAddress::parse(endpoint->host);
+        if (endpoint->host.empty() || (address && !address->is_loopback())) {
+            listening.warnings.push_back(
+                fmt::format("-rpcbind={}: passwords and answers cross the network unencrypted; the RPC "
+                            "server is not made for untrusted networks",
+                            text));
+        }
+        listening.endpoints.push_back(std::move(*endpoint));
+    }
+    return listening;
+}
+
+Result<RpcAuth> auth_from(const RpcServerOptions& options) {
+    RpcAuth auth;
+    if (!options.password.empty()) auth.add_password(options.user, options.password);
+    for (const std::string& value : options.hashed_passwords) {
+        if (auto added = auth.add_hashed(value); !added) return forward_error(added);
+    }
+    return auth;
+}
+
+}  // namespace
+
+struct RpcServer::Impl {
+    explicit Impl(Logger& logger) : dispatcher(logger) {}
+
+    std::vector<std::string> warnings;
+    RpcContext context;
+    RpcDispatcher dispatcher;
+    std::optional<RpcService> rpc;
+    HttpRouter router;
+    std::optional<AddressFilter> filter;
+    std::optional<RpcCookie> cookie;
+    std::unique_ptr<HttpServer> http;  // its threads use all of the above
+};
+
+RpcServer::RpcServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+RpcServer::~RpcServer() {
+    stop();
+}
+
+Result<std::unique_ptr<RpcServer>> RpcServer::listen(RpcServerOptions options, Logger& logger) {
+    auto listening = listening_from(options);
+    if (!listening) return forward_error(listening);
+    auto auth = auth_from(options);
+    if (!auth) return forward_error(auth);
+
+    auto impl = std::make_unique<Impl>(logger);
+    impl->warnings = std::move(listening->warnings);
+    impl->filter.emplace(impl->router, std::move(listening->allowed));
+    auto http = HttpServer::listen({.endpoints = std::move(listening->endpoints),
+                                    .threads = options.threads,
+                                    .timeout = options.timeout,
+                                    .max_connections = options.max_connections},
+                                   *impl->filter, logger);
+    if (!http) return forward_error(http);
+    impl->http = std::move(*http);
+
+    // Only now: a start that fails because another daemon has the port must leave that daemon's cookie alone.
+    if (options.password.empty() && !options.cookie_path.empty()) {
+        auto cookie = RpcCookie::create(options.cookie_path, options.cookie_access);
+        if (!cookie) return forward_error(cookie);
+        auth->add_password(std::string(RpcCookie::kUser), cookie->password());
+        impl->cookie.emplace(std::move(*cookie));
+    }
+    impl->rpc.emplace(impl->dispatcher, std::move(*auth), logger);
+    impl->router.add("/", true, *impl->rpc);
+    impl->http->start();
+    return std::unique_ptr<RpcServer>(new RpcServer(std::move(impl)));
+}
+
+void RpcServer::set_warmup(std::string text) {
+    impl_->dispatcher.set_warmup(std::move(text));
+}
+
+void RpcServer::set_ready(RpcContext context) {
+    impl_->context = std::move(context);
+    impl_->context.http_status = [http = impl_->http.get()] { return http->status(); };
+    std::vector<RpcMethod> methods;
+    add_block_methods(methods, impl_->context);
+    add_chain_methods(methods, impl_->context);
+    add_control_methods(methods, impl_->context);
+    add_generating_methods(methods, impl_->context);
+    add_status_methods(methods, impl_->context);
+    add_submitting_methods(methods, impl_->context);
+    impl_->dispatcher.set_ready(std::make_unique<const RpcMethods>(std::move(methods)));
+}
+
+void RpcServer::stop() {
+    impl_->http->stop(kStopGrace);
+    impl_->cookie.reset();
+}
+
+std::vector<std::string> RpcServer::addresses() const {
+    return impl_->http->addresses();
+}
+std::uint16_t RpcServer::port() const {
+    return impl_->http->port();
+}
+const std::vector<std::string>& RpcServer::warnings() const {
+    return impl_->warnings;
+}
+HttpServerStatus RpcServer::status() const {
+    return impl_->http->status();
+}
+
+}  // namespace blockpub

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "primitives/work.hpp"
+
+#include <blockpub/bytes.hpp>
+#include <blockpub/hash.hpp>
+
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -8,10 +13,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "primitives/work.hpp"
-#include <blockpub/bytes.hpp>
-#include <blockpub/hash.hpp>
 
 namespace blockpub {
 
@@ -21,11 +22,11 @@ enum class ChainKind : std::uint8_t { main, testnet3, testnet4, signet, regtest 
 /// Source: Bitcoin Core v28.1 src/kernel/chainparams.cpp.
 struct ChainParams {
     ChainKind kind;
-    std::string name;               ///< as in getblockchaininfo: main, test, testnet4, signet, regtest
-    std::string directory;          ///< under the data directory: empty for main, testnet3, testnet4, signet, regtest
-    std::uint32_t magic;            ///< as read little-endian from the wire
-    std::uint16_t p2p_port;         ///< bitcoind's
-    std::uint16_t rpc_port;         ///< ours: 8372, 18372, 48372, 38372, 18483
+    std::string name;       ///< as in getblockchaininfo: main, test, testnet4, signet, regtest
+    std::string directory;  ///< under the data directory: empty for main, testnet3, testnet4, signet, regtest
+    std::uint32_t magic;    ///< as read little-endian from the wire
+    std::uint16_t p2p_port;             ///< bitcoind's
+    std::uint16_t rpc_port;             ///< ours: 8372, 18372, 48372, 38372, 18483
     std::vector<std::uint8_t> genesis;  ///< the serialized block
     BlockHash genesis_hash;
     Uint256 pow_limit;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
-#include <cstdint>
-
 #include <blockpub/bytes.hpp>
 #include <blockpub/hash.hpp>
+
+#include <array>
+#include <cstdint>
 
 namespace blockpub {
 

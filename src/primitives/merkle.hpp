@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <optional>
-#include <vector>
-
 #include "primitives/block.hpp"
 #include "primitives/sha256.hpp"
+
+#include <optional>
+#include <vector>
 
 namespace blockpub {
 
 struct MerkleResult {
     Digest256 root{};
-    bool mutated = false;  ///< two equal neighbours were hashed: the list may have been padded (CVE-2012-2459)
+    /// Two equal neighbours were hashed: the list may have been padded (CVE-2012-2459).
+    bool mutated = false;
 };
 
 /// Root over `leaves`, which are used up. The root of nothing is zero.

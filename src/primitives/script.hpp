@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "primitives/chain_params.hpp"
+
+#include <blockpub/bytes.hpp>
+#include <blockpub/result.hpp>
+
 #include <cstdint>
 #include <expected>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "primitives/chain_params.hpp"
-#include <blockpub/bytes.hpp>
-#include <blockpub/result.hpp>
 
 namespace blockpub {
 
@@ -28,8 +29,9 @@ void push_number(Script& script, std::int64_t number);
 /// Errors: invalid_argument.
 [[nodiscard]] Result<Script> address_to_script(std::string_view address, const ChainParams& params);
 
-/// Script of a descriptor: raw, addr, pk, pkh, wpkh, sh, wsh, multi, sortedmulti, rawtr with plain hexadecimal keys, with or
-/// without checksum. Errors: invalid_argument, with Core's words where it has some; unsupported for what is left out.
+/// Script of a descriptor: raw, addr, pk, pkh, wpkh, sh, wsh, multi, sortedmulti, rawtr with plain
+/// hexadecimal keys, with or without checksum. Errors: invalid_argument, with Core's words where it has some;
+/// unsupported for what is left out.
 [[nodiscard]] Result<Script> descriptor_to_script(std::string_view descriptor, const ChainParams& params);
 
 }  // namespace blockpub

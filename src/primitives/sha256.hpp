@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <blockpub/bytes.hpp>
+#include <blockpub/hash.hpp>
+
 #include <array>
 #include <cstdint>
 #include <span>
-
-#include <blockpub/bytes.hpp>
-#include <blockpub/hash.hpp>
 
 namespace blockpub {
 

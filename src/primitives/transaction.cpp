@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "primitives/transaction.hpp"
 
-#include "base/check.hpp"
 #include "primitives/sha256.hpp"
 
 #include <array>

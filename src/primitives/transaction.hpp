@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstdint>
-#include <optional>
-
 #include "primitives/reader.hpp"
+
 #include <blockpub/bytes.hpp>
 #include <blockpub/hash.hpp>
 #include <blockpub/result.hpp>
+
+#include <cstdint>
+#include <optional>
 
 namespace blockpub {
 
@@ -34,13 +35,14 @@ struct TxOutput {
     ByteSpan script;
 };
 
-/// One transaction in borrowed bytes, legacy or with witness (BIP 144), known to be well-formed. Allocates nothing.
+/// One transaction in borrowed bytes, legacy or with witness (BIP 144), known to be well-formed. Allocates
+/// nothing.
 ///
 /// Parsing takes Core's form exactly: canonical compact sizes, no superfluous witness, no unknown flag.
 /// It does not judge amounts, counts or scripts.
 /// Thread safety: a value; valid as long as the bytes.
 class TransactionView {
-   public:
+ public:
     /// Parses at the reader's position and moves it behind the transaction. Errors: corrupt.
     [[nodiscard]] static Result<TransactionView> parse(ByteReader& reader);
     /// Parses bytes that must be one whole transaction. Errors: corrupt (also for trailing bytes).
@@ -87,8 +89,8 @@ class TransactionView {
             if (!visit(i, output)) return;
         }
     }
-    /// Calls `visit(std::size_t input, std::size_t item, ByteSpan)` for each witness item, and for an input without
-    /// items not at all; stops when it returns false.
+    /// Calls `visit(std::size_t input, std::size_t item, ByteSpan)` for each witness item, and for an input
+    /// without items not at all; stops when it returns false.
     template <class Visit>
     void for_each_witness_item(Visit&& visit) const {
         if (!has_witness()) return;
@@ -101,7 +103,7 @@ class TransactionView {
         }
     }
 
-   private:
+ private:
     [[nodiscard]] ByteSpan witness() const;
 
     ByteSpan bytes_;

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <blockpub/hash.hpp>
+
 #include <array>
 #include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
 
-#include <blockpub/hash.hpp>
-
 namespace blockpub {
 
 /// An unsigned 256-bit number: a proof-of-work target or an amount of work.
 /// Thread safety: a value.
 class Uint256 {
-   public:
+ public:
     constexpr Uint256() = default;
     constexpr explicit Uint256(std::uint64_t low) : limbs_{low, 0, 0, 0} {}
     [[nodiscard]] static Uint256 from_big_endian(const std::array<std::uint8_t, 32>& bytes);
@@ -42,7 +42,7 @@ class Uint256 {
     friend Uint256 operator>>(const Uint256& a, unsigned shift);
     friend Uint256 operator~(const Uint256& a);
 
-   private:
+ private:
     std::array<std::uint64_t, 4> limbs_{};  // least significant first
 };
 

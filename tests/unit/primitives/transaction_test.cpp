@@ -124,8 +124,8 @@ TEST_CASE("the serialization is taken exactly as Core takes it") {
     "01000000"
 #define INPUT \
     PREVOUT   \
-        "00"  \
-        "ffffffff"
+    "00"      \
+    "ffffffff"
 #define OUTPUT         \
     "0100000000000000" \
     "00"

@@ -30,6 +30,12 @@ std::vector<std::uint8_t> bytes_of(std::string_view hex) {
     return *std::move(bytes);
 }
 
+BlockHash hash_of(std::string_view hex) {
+    const auto hash = BlockHash::from_display_hex(hex);
+    BLOCKPUB_CHECK(hash.has_value(), "{}", hex);
+    return *hash;
+}
+
 std::uint32_t magic_of(std::uint8_t a, std::uint8_t b, std::uint8_t c, std::uint8_t d) {
     const std::array<std::uint8_t, 4> wire{a, b, c, d};
     return read_le<std::uint32_t>(wire.data());
@@ -70,8 +76,7 @@ ChainParams make_main() {
     params.pow_limit = Uint256::from_hex("00000000ffffffffffffffffffffffffffffffffffffffffffffffffffffffff");
     params.minimum_chainwork = Uint256::from_hex("88e186b70e0862c193ec44d6");
     params.bip34_height = {227931};
-    params.bip34_hash =
-        *BlockHash::from_display_hex("000000000000024b89b42a942fe0d9fea3bb44ab7bd1b19115dd6a759c0808b8");
+    params.bip34_hash = hash_of("000000000000024b89b42a942fe0d9fea3bb44ab7bd1b19115dd6a759c0808b8");
     params.bip65_height = {388381};
     params.bip66_height = {363725};
     params.csv_height = {419328};
@@ -96,8 +101,7 @@ ChainParams make_testnet3() {
     params.minimum_chainwork = Uint256::from_hex("0f209695166be8b61fa9");
     params.allow_min_difficulty = true;
     params.bip34_height = {21111};
-    params.bip34_hash =
-        *BlockHash::from_display_hex("0000000023b3a96d3484e5abb3755c413e7d41500f8e2a5c3f0dd01299cd8ef8");
+    params.bip34_hash = hash_of("0000000023b3a96d3484e5abb3755c413e7d41500f8e2a5c3f0dd01299cd8ef8");
     params.bip65_height = {581885};
     params.bip66_height = {330776};
     params.csv_height = {770112};

@@ -80,11 +80,12 @@ Result<std::vector<std::uint8_t>> parse_key(std::string_view text, Place place) 
     if (text.find_first_of("[]") != std::string_view::npos) return left_out("A key with an origin is");
     if (text.find_first_of("/*<") != std::string_view::npos)
         return left_out("A key with a derivation path is");
-    if (!is_hex(text)) {
+    auto decoded = decode_hex(text);
+    if (!decoded) {
         if (looks_like_encoded_key(text)) return left_out("A secret or extended key is");
         return wrong(fmt::format("key '{}' is not valid", text));
     }
-    std::vector<std::uint8_t> key = *decode_hex(text);
+    std::vector<std::uint8_t> key = *std::move(decoded);
     if (is_hybrid_public_key(key)) return wrong("Hybrid public keys are not allowed");
     if (is_valid_public_key(key)) {
         const bool uncompressed_allowed = place == Place::top || place == Place::in_sh;
@@ -201,8 +202,9 @@ Result<Script> parse_addr(std::string_view text, const ChainParams& params) {
 }
 
 Result<Script> parse_raw(std::string_view text) {
-    if (!is_hex(text)) return wrong("Raw script is not hex");
-    return *decode_hex(text);
+    auto script = decode_hex(text);
+    if (!script || script->empty()) return wrong("Raw script is not hex");
+    return *std::move(script);
 }
 
 std::unexpected<Error> unknown_function(std::string_view text, Place place) {

@@ -106,7 +106,8 @@ class BLOCKPUB_API Snapshot {
 /// Where a test makes a system call of the store fail. Asked before each; an error answer is what the call returns.
 class BLOCKPUB_API StoreFaults {
    public:
-    enum class Point : std::uint8_t { segment_put, segment_commit, segment_sync, chain_put, chain_commit, chain_sync, free_space };
+    enum class Point : std::uint8_t { segment_put, segment_commit, segment_sync, chain_put, chain_commit, chain_sync, free_space,
+        coin_put, coin_commit, coin_sync };
     virtual ~StoreFaults() = default;
     /// errno or LMDB code to fail with; 0 to go on.
     [[nodiscard]] virtual int at(Point) noexcept = 0;

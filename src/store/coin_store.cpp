@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: MIT
+#include "store/coin_store.hpp"
+
+#include "base/log.hpp"
+#include "base/mutex.hpp"
+#include "base/thread.hpp"
+#include "store/coin_memtable.hpp"
+#include "store/coin_scan.hpp"
+#include "store/coin_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <set>
+#include <utility>
+
+namespace blockpub {
+namespace {
+
+/// What readers see: the newest published step, and where its coins lie.
+struct CoinState {
+    StepNumber step = 0;
+    Tip tip;
+    std::shared_ptr<CoinMemtable> active;
+    std::shared_ptr<const CoinMemtable> frozen;  ///< being written; null when nothing is
+    std::uint64_t base_txnid = 0;  ///< read transactions with a lower number lack what was flushed
+};
+
+/// Looks through both generations. Nothing: neither knows the outpoint, and the table decides.
+std::optional<CoinMemtable::Found> find_in_memory(const CoinState& state, const Outpoint& outpoint,
+                                                  StepNumber step) {
+    if (auto found = state.active->find(outpoint, step)) return found;
+    if (state.frozen) return state.frozen->find(outpoint, step);
+    return std::nullopt;
+}
+
+}  // namespace
+
+/// The steps that snapshots hold, so that their values are kept.
+class ReaderSteps {
+ public:
+    void add(StepNumber step) BLOCKPUB_EXCLUDES(mutex_) {
+        const MutexLock lock(mutex_);
+        steps_.insert(step);
+    }
+    void remove(StepNumber step) BLOCKPUB_EXCLUDES(mutex_) {
+        const MutexLock lock(mutex_);
+        steps_.erase(steps_.find(step));
+    }
+    [[nodiscard]] StepNumber oldest_or(StepNumber step) const BLOCKPUB_EXCLUDES(mutex_) {
+        const MutexLock lock(mutex_);
+        return steps_.empty() ? step : std::min(step, *steps_.begin());
+    }
+
+ private:
+    mutable Mutex mutex_;
+    std::multiset<StepNumber> steps_ BLOCKPUB_GUARDED_BY(mutex_);
+};
+
+struct CoinSnapshot::Impl {
+    CoinState state;
+    CoinTable* table;
+    ReaderSteps* readers;
+    lmdb::Txn txn;
+
+    Impl(CoinState s, CoinTable& t, ReaderSteps& r, lmdb::Txn x)
+        : state(std::move(s)), table(&t), readers(&r), txn(std::move(x)) {}
+    Impl(const Impl&) = delete;
+    Impl& operator=(const Impl&) = delete;
+    ~Impl() {
+        table->end_read(std::move(txn));
+        readers->remove(state.step);
+    }
+};
+
+namespace {
+
+class CoinStoreImpl final : public CoinStore {
+ public:
+    CoinStoreImpl(const CoinStoreOptions& options, std::unique_ptr<CoinTable> table,
+                  std::optional<Tip> flushed, std::uint64_t base_txnid, lmdb::Txn writer_txn)
+        : options_(options),
+          log_(options.logger, LogCategory::store),
+          table_(std::move(table)),
+          writer_txn_(std::move(writer_txn)),
+          writer_txnid_(writer_txn_.id()) {
+        state_.active = std::make_shared<CoinMemtable>(memory_);
+        state_.base_txnid = base_txnid;
+        if (flushed) state_.tip = flushed_ = *flushed;
+        thread_ = start_thread("coin-flusher", [this](const std::stop_token&) { run(); });
+    }
+    ~CoinStoreImpl() override { stop(); }
+
+    [[nodiscard]] Result<CoinSnapshot> snapshot() const override;
+    [[nodiscard]] CoinStoreStatus status() const override;
+    [[nodiscard]] Result<Coin> find(const Outpoint& outpoint) const override;
+    void apply(std::span<const CoinChange> changes) override;
+    void publish(const Tip& tip) override;
+    void committed() override;
+    [[nodiscard]] Result<void> make_room() override;
+    [[nodiscard]] Result<void> flush() override;
+    void stop() override;
+
+ private:
+    void run();
+    void flush_frozen(const std::shared_ptr<const CoinMemtable>& generation, const Tip& tip);
+    void freeze_locked() BLOCKPUB_REQUIRES(mutex_);
+    [[nodiscard]] bool over_budget_locked() const BLOCKPUB_REQUIRES(mutex_);
+    [[nodiscard]] Error stopped_error_locked() const BLOCKPUB_REQUIRES(mutex_);
+
+    // Constant after construction.
+    const CoinStoreOptions options_;
+    const Log log_;
+    const std::unique_ptr<CoinTable> table_;
+
+    // Internally synchronised.
+    std::atomic<std::uint64_t> memory_{0};
+    mutable ReaderSteps readers_;
+
+    mutable Mutex mutex_;
+    CondVar changed_;
+    CoinState state_ BLOCKPUB_GUARDED_BY(mutex_);
+    Tip frozen_tip_ BLOCKPUB_GUARDED_BY(mutex_);  // of state_.frozen
+    Tip flushed_ BLOCKPUB_GUARDED_BY(mutex_);
+    std::uint64_t flushes_ BLOCKPUB_GUARDED_BY(mutex_) = 0;
+    std::uint64_t failed_flushes_ BLOCKPUB_GUARDED_BY(mutex_) = 0;
+    bool hurry_ BLOCKPUB_GUARDED_BY(mutex_) = false;  // a caller waits: try again at once
+    bool write_stopped_ BLOCKPUB_GUARDED_BY(mutex_) = false;
+    bool stopping_ BLOCKPUB_GUARDED_BY(mutex_) = false;
+    Error last_error_ BLOCKPUB_GUARDED_BY(mutex_);
+    std::chrono::steady_clock::time_point last_flush_ BLOCKPUB_GUARDED_BY(mutex_) =
+        std::chrono::steady_clock::now();
+
+    // Only on the writer's thread.
+    mutable lmdb::Txn writer_txn_;
+    mutable std::uint64_t writer_txnid_;
+
+    std::jthread thread_;
+};
+
+Result<CoinSnapshot> CoinStoreImpl::snapshot() const {
+    // The transaction first, then the state: what a flush dropped from memory is in every later transaction.
+    auto txn = table_->begin_read();
+    if (!txn) return forward_error(txn);
+    while (true) {
+        {
+            const MutexLock lock(mutex_);
+            if (txn->id() >= state_.base_txnid) {
+                readers_.add(state_.step);
+                return CoinSnapshot(
+                    std::make_unique<CoinSnapshot::Impl>(state_, *table_, readers_, std::move(*txn)));
+            }
+        }
+        txn->park();
+        if (const int code = txn->renew(); code != 0) return std::unexpected(lmdb::make_error(code, "coins"));
+    }
+}
+
+CoinStoreStatus CoinStoreImpl::status() const {
+    const MutexLock lock(mutex_);
+    return {.flushed = flushed_,
+            .bytes = memory_.load(std::memory_order_relaxed),
+            .flushes = flushes_,
+            .failed_flushes = failed_flushes_,
+            .flushing = state_.frozen != nullptr,
+            .write_stopped = write_stopped_,
+            .last_error = last_error_.context};
+}
+
+Result<Coin> CoinStoreImpl::find(const Outpoint& outpoint) const {
+    std::uint64_t base_txnid = 0;
+    {
+        const MutexLock lock(mutex_);
+        const auto found = find_in_memory(state_, outpoint, std::numeric_limits<StepNumber>::max());
+        if (found && *found) return **found;
+        if (found) return fail(Errc::not_found, "spent");
+        base_txnid = state_.base_txnid;
+    }
+    if (writer_txnid_ < base_txnid) {
+        writer_txn_.park();
+        if (const int code = writer_txn_.renew(); code != 0)
+            return std::unexpected(lmdb::make_error(code, "coins"));
+        writer_txnid_ = writer_txn_.id();
+    }
+    return table_->find(writer_txn_, outpoint);
+}
+
+void CoinStoreImpl::apply(std::span<const CoinChange> changes) {
+    std::shared_ptr<CoinMemtable> active;
+    StepNumber step = 0;
+    {
+        const MutexLock lock(mutex_);
+        active = state_.active;
+        step = state_.step + 1;
+    }
+    for (const CoinChange& change : changes) active->put(change, step);
+}
+
+void CoinStoreImpl::publish(const Tip& tip) {
+    std::shared_ptr<CoinMemtable> active;
+    StepNumber step = 0;
+    {
+        const MutexLock lock(mutex_);
+        step = ++state_.step;
+        state_.tip = tip;
+        active = state_.active;
+    }
+    active->release_superseded(readers_.oldest_or(step));
+}
+
+bool CoinStoreImpl::over_budget_locked() const {
+    return memory_.load(std::memory_order_relaxed) >= options_.budget_bytes && state_.frozen != nullptr;
+}
+
+void CoinStoreImpl::freeze_locked() {
+    state_.frozen = std::move(state_.active);
+    state_.active = std::make_shared<CoinMemtable>(memory_);
+    frozen_tip_ = state_.tip;
+    changed_.notify_all();
+}
+
+void CoinStoreImpl::committed() {
+    const MutexLock lock(mutex_);
+    if (state_.frozen || write_stopped_ || state_.active->empty()) return;
+    const bool due = std::chrono::steady_clock::now() - last_flush_ >= options_.flush_interval;
+    if (due || state_.active->bytes() >= options_.budget_bytes / 2) freeze_locked();
+}
+
+Error CoinStoreImpl::stopped_error_locked() const {
+    if (write_stopped_) return last_error_;
+    return {Errc::stopped, "shutting down"};
+}
+
+Result<void> CoinStoreImpl::make_room() {
+    const MutexLock lock(mutex_);
+    while (over_budget_locked() && !write_stopped_ && !stopping_) changed_.wait(mutex_);
+    if (write_stopped_ || stopping_) return std::unexpected(stopped_error_locked());
+    return {};
+}
+
+Result<void> CoinStoreImpl::flush() {
+    const MutexLock lock(mutex_);
+    const std::uint64_t failed_before = failed_flushes_;
+    const Tip wanted = state_.tip;
+    hurry_ = true;
+    changed_.notify_all();
+    while (!write_stopped_ && !stopping_ && failed_flushes_ == failed_before) {
+        if (!state_.frozen) {
+            if (flushed_ == wanted) {
+                hurry_ = false;
+                return {};
+            }
+            freeze_locked();
+        }
+        changed_.wait(mutex_);
+    }
+    hurry_ = false;
+    if (write_stopped_ || stopping_) return std::unexpected(stopped_error_locked());
+    return std::unexpected(last_error_);
+}
+
+void CoinStoreImpl::stop() {
+    {
+        const MutexLock lock(mutex_);
+        stopping_ = true;
+        changed_.notify_all();
+    }
+    if (thread_.joinable()) thread_.join();
+}
+
+void CoinStoreImpl::run() {
+    MutexLock lock(mutex_);
+    while (!stopping_) {
+        if (!state_.frozen || write_stopped_) {
+            changed_.wait(mutex_);
+            continue;
+        }
+        const auto generation = state_.frozen;
+        const Tip tip = frozen_tip_;
+        lock.unlock();
+        flush_frozen(generation, tip);
+        lock.lock();
+    }
+}
+
+void CoinStoreImpl::flush_frozen(const std::shared_ptr<const CoinMemtable>& generation, const Tip& tip) {
+    std::chrono::milliseconds pause = options_.retry_first;
+    while (true) {
+        auto written = table_->write(*generation, tip);
+        const MutexLock lock(mutex_);
+        if (written) {
+            if (pause != options_.retry_first) log_.info("coins are being written again");
+            state_.frozen = nullptr;
+            state_.base_txnid = *written;
+            flushed_ = tip;
+            ++flushes_;
+            last_flush_ = std::chrono::steady_clock::now();
+            changed_.notify_all();
+            return;
+        }
+        if (pause == options_.retry_first || written.error().code == Errc::outcome_unknown) {
+            log_.error(
+                "coins could not be written, {}: {}",
+                written.error().code == Errc::outcome_unknown ? "writing has stopped" : "will be tried again",
+                written.error().context);
+        }
+        last_error_ = std::move(written.error());
+        ++failed_flushes_;
+        write_stopped_ = last_error_.code == Errc::outcome_unknown;
+        changed_.notify_all();
+        const auto deadline = std::chrono::steady_clock::now() + pause;
+        while (!stopping_ && !hurry_ && !write_stopped_ && changed_.wait_until(mutex_, deadline)) {
+        }
+        if (stopping_ || write_stopped_) return;
+        pause = std::min(pause * 2, options_.retry_longest);
+    }
+}
+
+}  // namespace
+
+CoinSnapshot::CoinSnapshot(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+CoinSnapshot::CoinSnapshot(CoinSnapshot&&) noexcept = default;
+CoinSnapshot& CoinSnapshot::operator=(CoinSnapshot&&) noexcept = default;
+CoinSnapshot::~CoinSnapshot() = default;
+
+const Tip& CoinSnapshot::tip() const {
+    return impl_->state.tip;
+}
+
+Result<Coin> CoinSnapshot::find(const Outpoint& outpoint) const {
+    const auto found = find_in_memory(impl_->state, outpoint, impl_->state.step);
+    if (found && *found) return **found;
+    if (found) return fail(Errc::not_found, "spent");
+    return impl_->table->find(impl_->txn, outpoint);
+}
+
+Result<void> CoinSnapshot::scan(
+    const std::function<Result<void>(const Outpoint&, const Coin&)>& visit) const {
+    return scan_coins(*impl_->table, impl_->txn, impl_->state.frozen.get(), *impl_->state.active,
+                      impl_->state.step, visit);
+}
+
+Result<std::unique_ptr<CoinStore>> CoinStore::open(CoinStoreOptions options) {
+    auto table = CoinTable::open({.directory = options.directory / "coins",
+                                  .map_bytes = options.map_bytes,
+                                  .min_free_disk = options.min_free_disk,
+                                  .faults = options.faults});
+    if (!table) return forward_error(table);
+    auto txn = (*table)->begin_read();
+    if (!txn) return forward_error(txn);
+    auto flushed = (*table)->tip(*txn);
+    if (!flushed) return forward_error(flushed);
+    const std::uint64_t base = txn->id();
+    return std::make_unique<CoinStoreImpl>(options, std::move(*table), *flushed, base, std::move(*txn));
+}
+
+}  // namespace blockpub

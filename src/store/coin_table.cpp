@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+#include "store/coin_table.hpp"
+
+#include "base/endian.hpp"
+
+#include <fmt/format.h>
+#include <sys/statvfs.h>
+
+#include <array>
+#include <limits>
+#include <system_error>
+#include <utility>
+
+namespace blockpub {
+namespace {
+
+constexpr std::uint32_t kSchema = 1;
+constexpr std::string_view kTipKey = "coins_tip";
+constexpr std::string_view kSchemaKey = "schema";
+constexpr std::size_t kTipSize = 36;
+
+std::array<std::uint8_t, kTipSize> encode_tip(const Tip& tip) {
+    std::array<std::uint8_t, kTipSize> value;
+    std::ranges::copy(tip.hash.wire_bytes(), value.begin());
+    write_le<std::uint32_t>(value.data() + 32, tip.height.value);
+    return value;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CoinTable>> CoinTable::open(const Options& options) {
+    std::unique_ptr<CoinTable> table(new CoinTable);
+    table->options_ = options;
+    std::error_code error;
+    std::filesystem::create_directories(options.directory, error);
+    if (error) return fail(Errc::io, fmt::format("{}: {}", options.directory.string(), error.message()));
+    auto env = lmdb::Env::open({.path = options.directory,
+                                .flags = MDB_NOTLS | MDB_NORDAHEAD,
+                                .map_bytes = options.map_bytes,
+                                .max_tables = 2,
+                                .max_readers = 1024});
+    if (!env) return forward_error(env);
+    table->env_ = std::move(*env);
+    const std::string name = options.directory.string();
+    if (auto cleared = table->env_.ref().clear_stale_readers(); !cleared) return forward_error(cleared);
+
+    auto [code, txn] = lmdb::Txn::begin(table->env_.ref(), 0);
+    if (code == 0) code = txn.open_table("coin", MDB_CREATE, table->coins_);
+    if (code == 0) code = txn.open_table("meta", MDB_CREATE, table->meta_);
+    ByteSpan schema;
+    if (code == 0) code = txn.get(table->meta_, lmdb::as_bytes(kSchemaKey), schema);
+    if (code == MDB_NOTFOUND) {
+        std::array<std::uint8_t, 4> value;
+        write_le(value.data(), kSchema);
+        code = txn.put(table->meta_, lmdb::as_bytes(kSchemaKey), value);
+        if (code == 0) code = txn.commit();
+    } else if (code == 0) {
+        if (schema.size() != 4) return fail(Errc::corrupt, name + ": the schema number is damaged");
+        if (const auto found = read_le<std::uint32_t>(schema.data()); found != kSchema) {
+            return fail(Errc::unsupported,
+                        fmt::format("{}: written by a newer blockpub (schema {}, this one knows {})", name,
+                                    found, kSchema));
+        }
+        code = txn.commit();  // keeps the table handles
+    }
+    if (code != 0) return std::unexpected(lmdb::make_error(code, name));
+    auto committer = Committer::open(options.directory / "data.mdb");
+    if (!committer) return forward_error(committer);
+    table->committer_ = std::move(*committer);
+    return table;
+}
+
+Result<lmdb::Txn> CoinTable::begin_read() {
+    lmdb::Txn txn;
+    {
+        const MutexLock lock(mutex_);
+        if (!parked_.empty()) {
+            txn = std::move(parked_.back());
+            parked_.pop_back();
+        }
+    }
+    int code = 0;
+    if (txn.is_open()) {
+        code = txn.renew();
+    } else {
+        std::tie(code, txn) = lmdb::Txn::begin(env_.ref(), MDB_RDONLY);
+    }
+    if (code != 0) return std::unexpected(lmdb::make_error(code, options_.directory.string()));
+    return txn;
+}
+
+void CoinTable::end_read(lmdb::Txn txn) noexcept {
+    constexpr std::size_t kMostParked = 64;
+    txn.park();
+    const MutexLock lock(mutex_);
+    if (parked_.size() < kMostParked) parked_.push_back(std::move(txn));
+}
+
+Result<Coin> CoinTable::find(const lmdb::Txn& txn, const Outpoint& outpoint) const {
+    ByteSpan value;
+    const int code = txn.get(coins_, coin_key(outpoint), value);
+    if (code == MDB_NOTFOUND) return fail(Errc::not_found, "no such coin");
+    if (code != 0) return std::unexpected(lmdb::make_error(code, options_.directory.string()));
+    ByteReader reader(value);
+    Coin coin = decode_coin(reader);
+    if (!reader.ok() || reader.remaining() != 0) {
+        return fail(Errc::corrupt, fmt::format("{}: the coin {}:{} is damaged", options_.directory.string(),
+                                               outpoint.txid.display_hex(), outpoint.position));
+    }
+    return coin;
+}
+
+Result<std::optional<Tip>> CoinTable::tip(const lmdb::Txn& txn) const {
+    ByteSpan value;
+    const int code = txn.get(meta_, lmdb::as_bytes(kTipKey), value);
+    if (code == MDB_NOTFOUND) return std::optional<Tip>{};
+    if (code != 0) return std::unexpected(lmdb::make_error(code, options_.directory.string()));
+    if (value.size() != kTipSize)
+        return fail(Errc::corrupt, options_.directory.string() + ": coins_tip is damaged");
+    return Tip{.hash = BlockHash::from_wire(value.first(32)),
+               .height = {read_le<std::uint32_t>(value.data() + 32)}};
+}
+
+Result<void> CoinTable::put(lmdb::Txn& txn, const CoinMemtable::Row& row) const {
+    int code = options_.faults != nullptr ? options_.faults->at(StoreFaults::Point::coin_put) : 0;
+    if (code == 0 && row.encoded.empty()) {
+        // What nothing below knows need not be erased.
+        if (!row.fresh) code = txn.erase(coins_, row.key);
+    } else if (code == 0) {
+        code = txn.put(coins_, row.key, row.encoded);
+    }
+    if (code != 0) return std::unexpected(lmdb::make_error(code, options_.directory.string()));
+    return {};
+}
+
+Result<void> CoinTable::write_rows(lmdb::Txn& txn, const CoinMemtable& generation) const {
+    for (std::size_t shard = 0; shard < CoinMemtable::kShards; ++shard) {
+        for (const CoinMemtable::Row& row :
+             generation.sorted_shard(shard, std::numeric_limits<StepNumber>::max())) {
+            if (auto done = put(txn, row); !done) return done;
+        }
+    }
+    return {};
+}
+
+Result<void> CoinTable::check_free_disk() const {
+    if (options_.faults != nullptr) {
+        if (const int code = options_.faults->at(StoreFaults::Point::free_space); code != 0) {
+            return std::unexpected(lmdb::make_error(code, options_.directory.string()));
+        }
+    }
+    struct statvfs disk{};
+    if (statvfs(options_.directory.c_str(), &disk) != 0) return {};
+    const std::uint64_t free = std::uint64_t{disk.f_bavail} * disk.f_frsize;
+    if (free < options_.min_free_disk) {
+        return fail(Errc::disk_full,
+                    fmt::format("{}: {} MiB free, {} MiB wanted", options_.directory.string(), free >> 20,
+                                options_.min_free_disk >> 20));
+    }
+    return {};
+}
+
+Result<std::uint64_t> CoinTable::write(const CoinMemtable& generation, const Tip& tip) {
+    if (auto room = check_free_disk(); !room) return forward_error(room);
+    auto [code, txn] = lmdb::Txn::begin(env_.ref(), 0);
+    if (code != 0) return std::unexpected(lmdb::make_error(code, options_.directory.string()));
+    if (auto rows = write_rows(txn, generation); !rows) return forward_error(rows);
+    if (code = txn.put(meta_, lmdb::as_bytes(kTipKey), encode_tip(tip)); code != 0) {
+        return std::unexpected(lmdb::make_error(code, options_.directory.string()));
+    }
+    const std::uint64_t number = txn.id();
+    if (auto committed = committer_->commit(
+            std::move(txn), env_.ref(), options_.faults,
+            {.commit = StoreFaults::Point::coin_commit, .sync = StoreFaults::Point::coin_sync});
+        !committed) {
+        return forward_error(committed);
+    }
+    return number;
+}
+
+}  // namespace blockpub

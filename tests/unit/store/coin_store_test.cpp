@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: MIT
+#include "store/coin_store.hpp"
+
+#include "base/mutex.hpp"
+#include "store_fixture.hpp"
+
+#include <doctest/doctest.h>
+#include <lmdb.h>
+
+#include <atomic>
+#include <cerrno>
+#include <map>
+#include <random>
+#include <thread>
+
+using namespace blockpub;
+
+namespace {
+
+Outpoint outpoint_of(std::uint32_t number) {
+    std::array<std::uint8_t, 32> wire{};
+    std::mt19937 mix(number / 3);  // outpoints of one txid among them
+    for (auto& byte : wire) byte = static_cast<std::uint8_t>(mix());
+    return {.txid = Txid(wire), .position = number % 3};
+}
+
+Coin coin_of(std::uint64_t value) {
+    Coin coin;
+    coin.amount = static_cast<Amount>(value % kMaxMoney);
+    coin.height = {static_cast<std::uint32_t>(value % 1000)};
+    coin.coinbase = value % 7 == 0;
+    coin.script.assign(value % 60, static_cast<std::uint8_t>(value));
+    return coin;
+}
+
+Tip tip_of(std::uint32_t height) {
+    std::array<std::uint8_t, 32> wire{};
+    wire[0] = static_cast<std::uint8_t>(height);
+    wire[1] = static_cast<std::uint8_t>(height >> 8);
+    wire[31] = 1;
+    return {.hash = BlockHash(wire), .height = {height}};
+}
+
+using Model = std::map<Outpoint, Coin>;
+
+Model read_all(const CoinSnapshot& snapshot) {
+    Model model;
+    std::optional<Outpoint> last;
+    const auto done = snapshot.scan([&](const Outpoint& outpoint, const Coin& coin) -> Result<void> {
+        if (last) CHECK(*last < outpoint);
+        last = outpoint;
+        model.emplace(outpoint, coin);
+        return {};
+    });
+    REQUIRE(done);
+    return model;
+}
+
+/// Fails, or holds up, the flusher at will.
+class FlushFaults final : public StoreFaults {
+ public:
+    std::atomic<int> code{0};
+    std::atomic<Point> where{Point::coin_put};
+
+    void hold() {
+        const MutexLock lock(mutex_);
+        held_ = true;
+    }
+    void release() {
+        const MutexLock lock(mutex_);
+        held_ = false;
+        changed_.notify_all();
+    }
+    void wait_until_reached() {
+        const MutexLock lock(mutex_);
+        while (!reached_) changed_.wait(mutex_);
+    }
+    int at(Point point) noexcept override {
+        if (point != where.load()) return 0;
+        const MutexLock lock(mutex_);
+        reached_ = true;
+        changed_.notify_all();
+        while (held_) changed_.wait(mutex_);
+        return code.load();
+    }
+
+ private:
+    Mutex mutex_;
+    CondVar changed_;
+    bool held_ BLOCKPUB_GUARDED_BY(mutex_) = false;
+    bool reached_ BLOCKPUB_GUARDED_BY(mutex_) = false;
+};
+
+struct Fixture {
+    test::TemporaryDirectory directory;
+    FlushFaults faults;
+    std::unique_ptr<CoinStore> store;
+
+    explicit Fixture(std::uint64_t budget = std::uint64_t{64} << 20) { open(budget); }
+    void open(std::uint64_t budget = std::uint64_t{64} << 20) {
+        store.reset();
+        CoinStoreOptions options;
+        options.directory = directory.path();
+        options.map_bytes = std::uint64_t{1} << 30;
+        options.budget_bytes = budget;
+        options.min_free_disk = 0;
+        options.retry_first = std::chrono::milliseconds(1);
+        options.retry_longest = std::chrono::milliseconds(4);
+        options.faults = &faults;
+        auto opened = CoinStore::open(options);
+        REQUIRE_MESSAGE(opened, opened.error().context);
+        store = std::move(*opened);
+    }
+    CoinSnapshot snapshot() {
+        auto taken = store->snapshot();
+        REQUIRE(taken);
+        return std::move(*taken);
+    }
+};
+
+}  // namespace
+
+TEST_SUITE_BEGIN("store.coin_store");
+
+TEST_CASE("a coin is seen once its step is published, and gone once it is spent") {
+    Fixture f;
+    const Outpoint outpoint = outpoint_of(1);
+    const CoinChange made{.outpoint = outpoint, .coin = coin_of(5), .fresh = true};
+    f.store->apply({&made, 1});
+    CHECK(f.store->find(outpoint) == coin_of(5));
+    CHECK(f.snapshot().find(outpoint).error().code == Errc::not_found);
+    f.store->publish(tip_of(1));
+    const CoinSnapshot before = f.snapshot();
+    const CoinChange spent{.outpoint = outpoint, .coin = std::nullopt, .fresh = false};
+    f.store->apply({&spent, 1});
+    f.store->publish(tip_of(2));
+    CHECK(before.find(outpoint) == coin_of(5));
+    CHECK(before.tip() == tip_of(1));
+    CHECK(f.snapshot().find(outpoint).error().code == Errc::not_found);
+    CHECK(read_all(before).size() == 1);
+    CHECK(read_all(f.snapshot()).empty());
+}
+
+TEST_CASE("coins and their tip survive a flush and a new start") {
+    Fixture f;
+    Model model;
+    for (std::uint32_t i = 0; i < 1000; ++i) {
+        const CoinChange change{.outpoint = outpoint_of(i), .coin = coin_of(i), .fresh = true};
+        f.store->apply({&change, 1});
+        model[change.outpoint] = *change.coin;
+    }
+    f.store->publish(tip_of(7));
+    f.store->committed();
+    REQUIRE(f.store->flush());
+    CHECK(f.store->status().flushed == tip_of(7));
+    CHECK(read_all(f.snapshot()) == model);
+    f.open();
+    CHECK(f.store->status().flushed == tip_of(7));
+    CHECK(f.snapshot().tip() == tip_of(7));
+    CHECK(read_all(f.snapshot()) == model);
+}
+
+TEST_CASE("what was not flushed is gone after a new start, and the tip says so") {
+    Fixture f;
+    const CoinChange first{.outpoint = outpoint_of(1), .coin = coin_of(1), .fresh = true};
+    f.store->apply({&first, 1});
+    f.store->publish(tip_of(1));
+    REQUIRE(f.store->flush());
+    const CoinChange second{.outpoint = outpoint_of(2), .coin = coin_of(2), .fresh = true};
+    f.store->apply({&second, 1});
+    f.store->publish(tip_of(2));
+    f.open();
+    CHECK(f.store->status().flushed == tip_of(1));
+    CHECK(f.snapshot().find(outpoint_of(2)).error().code == Errc::not_found);
+}
+
+TEST_CASE("a flush that is held up disturbs neither readers nor the writer") {
+    Fixture f(std::uint64_t{16} << 20);
+    const CoinChange first{.outpoint = outpoint_of(1), .coin = coin_of(1), .fresh = true};
+    f.store->apply({&first, 1});
+    f.store->publish(tip_of(1));
+    f.faults.hold();
+    std::thread flusher([&] { CHECK(f.store->flush()); });
+    f.faults.wait_until_reached();
+    for (std::uint32_t height = 2; height < 50; ++height) {
+        const CoinChange change{.outpoint = outpoint_of(height * 3), .coin = coin_of(height), .fresh = true};
+        f.store->apply({&change, 1});
+        f.store->publish(tip_of(height));
+        f.store->committed();
+        CHECK(f.snapshot().find(change.outpoint) == coin_of(height));
+        CHECK(f.snapshot().find(first.outpoint) == coin_of(1));
+    }
+    CHECK(f.store->status().flushing);
+    CHECK(f.store->make_room());
+    f.faults.release();
+    flusher.join();
+    CHECK(read_all(f.snapshot()).size() == 49);
+}
+
+TEST_CASE("a flush that fails keeps every change and is tried again") {
+    struct Case {
+        const char* name;
+        int code;
+        StoreFaults::Point where;
+    };
+    constexpr Case kCases[] = {
+        {"no space at a put", ENOSPC, StoreFaults::Point::coin_put},
+        {"input error at a put", EIO, StoreFaults::Point::coin_put},
+        {"map full at a put", MDB_MAP_FULL, StoreFaults::Point::coin_put},
+        {"no space at the commit", ENOSPC, StoreFaults::Point::coin_commit},
+        {"no free disk", ENOSPC, StoreFaults::Point::free_space},
+    };
+    for (const Case& c : kCases) {
+        SUBCASE(c.name) {
+            Fixture f;
+            f.faults.where = c.where;
+            const CoinChange change{.outpoint = outpoint_of(1), .coin = coin_of(1), .fresh = true};
+            f.store->apply({&change, 1});
+            f.store->publish(tip_of(1));
+            f.faults.code = c.code;
+            CHECK_FALSE(f.store->flush());
+            CHECK(f.store->status().failed_flushes >= 1);
+            CHECK(f.snapshot().find(change.outpoint) == coin_of(1));
+            const CoinChange later{.outpoint = outpoint_of(9), .coin = coin_of(9), .fresh = true};
+            f.store->apply({&later, 1});
+            f.store->publish(tip_of(2));
+            f.faults.code = 0;
+            Result<void> flushed = f.store->flush();
+            while (!flushed) flushed = f.store->flush();
+            CHECK(f.store->status().flushed == tip_of(2));
+            f.open();
+            CHECK(read_all(f.snapshot()).size() == 2);
+        }
+    }
+}
+
+TEST_CASE("a sync that fails stops writing for good, and reading goes on") {
+    Fixture f;
+    f.faults.where = StoreFaults::Point::coin_sync;
+    f.faults.code = EIO;
+    const CoinChange change{.outpoint = outpoint_of(1), .coin = coin_of(1), .fresh = true};
+    f.store->apply({&change, 1});
+    f.store->publish(tip_of(1));
+    const auto flushed = f.store->flush();
+    REQUIRE_FALSE(flushed);
+    CHECK(flushed.error().code == Errc::outcome_unknown);
+    CHECK(f.store->status().write_stopped);
+    CHECK(f.store->make_room().error().code == Errc::outcome_unknown);
+    CHECK(f.snapshot().find(change.outpoint) == coin_of(1));
+    CHECK(read_all(f.snapshot()).size() == 1);
+}
+
+TEST_CASE("a coin made and spent before a flush leaves nothing behind") {
+    Fixture f;
+    for (std::uint32_t i = 0; i < 20'000; ++i) {
+        const CoinChange made{.outpoint = outpoint_of(i), .coin = coin_of(i), .fresh = true};
+        f.store->apply({&made, 1});
+        f.store->publish(tip_of(2 * i + 1));
+        const CoinChange spent{.outpoint = outpoint_of(i), .coin = std::nullopt, .fresh = false};
+        f.store->apply({&spent, 1});
+        f.store->publish(tip_of(2 * i + 2));
+    }
+    // One shard's first chunks, however many coins came and went.
+    CHECK(f.store->status().bytes < std::uint64_t{16} << 20);
+    CHECK(read_all(f.snapshot()).empty());
+}
+
+TEST_CASE("random changes, snapshots, scans and failing flushes agree with a map") {
+    const auto seed = std::random_device{}();
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    Fixture f(std::uint64_t{12} << 20);
+    Model model;
+    struct Held {
+        CoinSnapshot snapshot;
+        Model model;
+        Tip tip;
+    };
+    std::vector<Held> held;
+    Tip tip = tip_of(0);
+    for (std::uint32_t step = 1; step < 400; ++step) {
+        for (unsigned n = random() % 30; n > 0; --n) {
+            const Outpoint outpoint = outpoint_of(random() % 300);
+            const auto found = model.find(outpoint);
+            CoinChange change{.outpoint = outpoint, .coin = std::nullopt, .fresh = false};
+            if (found == model.end()) {
+                change.coin = coin_of(random());
+                change.fresh = f.store->find(outpoint).error().code == Errc::not_found;
+                model[outpoint] = *change.coin;
+            } else {
+                model.erase(found);
+            }
+            f.store->apply({&change, 1});
+        }
+        tip = tip_of(step);
+        f.store->publish(tip);
+        f.faults.where = random() % 2 == 0 ? StoreFaults::Point::coin_put : StoreFaults::Point::coin_commit;
+        f.faults.code = random() % 3 == 0 ? ENOSPC : 0;
+        if (random() % 10 == 0) static_cast<void>(f.store->flush());
+        if (random() % 5 == 0) held.push_back({f.snapshot(), model, tip});
+        if (random() % 8 == 0 && !held.empty()) {
+            const std::size_t which = random() % held.size();
+            CHECK(read_all(held[which].snapshot) == held[which].model);
+            CHECK(held[which].snapshot.tip() == held[which].tip);
+            held.erase(held.begin() + static_cast<std::ptrdiff_t>(which));
+        }
+        const Outpoint probe = outpoint_of(random() % 300);
+        const auto want = model.find(probe);
+        const auto got = f.snapshot().find(probe);
+        CHECK(got.has_value() == (want != model.end()));
+        if (got && want != model.end()) CHECK(*got == want->second);
+    }
+    for (const Held& h : held) CHECK(read_all(h.snapshot) == h.model);
+    held.clear();
+    f.faults.code = 0;
+    Result<void> flushed = f.store->flush();
+    while (!flushed) flushed = f.store->flush();
+    f.open();
+    CHECK(read_all(f.snapshot()) == model);
+    CHECK(f.snapshot().tip() == tip);
+}
+
+TEST_CASE("each snapshot is one state while the writer and the flusher go on") {
+    // Every step moves one coin: there are always 50, and the newest carries the height of the tip.
+    Fixture f(std::uint64_t{12} << 20);
+    constexpr std::uint32_t kCoins = 50;
+    for (std::uint32_t i = 0; i < kCoins; ++i) {
+        const CoinChange change{.outpoint = outpoint_of(i), .coin = coin_of(i), .fresh = true};
+        f.store->apply({&change, 1});
+    }
+    f.store->publish(tip_of(kCoins - 1));
+    std::atomic<bool> over{false};
+    std::atomic<unsigned> checked{0};
+    std::vector<std::jthread> readers;
+    for (int n = 0; n < 3; ++n) {
+        readers.emplace_back([&] {
+            while (!over.load() || checked.load() < 3) {
+                auto snapshot = f.store->snapshot();
+                if (!snapshot) continue;
+                const std::uint32_t height = snapshot->tip().height.value;
+                std::size_t count = 0;
+                static_cast<void>(snapshot->scan([&](const Outpoint&, const Coin&) -> Result<void> {
+                    ++count;
+                    return {};
+                }));
+                if (count != kCoins || !snapshot->find(outpoint_of(height)) ||
+                    snapshot->find(outpoint_of(height - kCoins)) ||
+                    !snapshot->find(outpoint_of(height - kCoins + 1))) {
+                    FAIL_CHECK("snapshot of height " << height << " has " << count << " coins");
+                }
+                ++checked;
+            }
+        });
+    }
+    for (std::uint32_t height = kCoins; height < 2000; ++height) {
+        const CoinChange changes[] = {
+            {.outpoint = outpoint_of(height), .coin = coin_of(height), .fresh = true},
+            {.outpoint = outpoint_of(height - kCoins), .coin = std::nullopt, .fresh = false},
+        };
+        f.store->apply(changes);
+        f.store->publish(tip_of(height));
+        if (height % 100 == 0) CHECK(f.store->flush());
+    }
+    over = true;
+}

@@ -127,21 +127,10 @@ Result<Activation::Connect> Activation::connect(HeaderNode& node) {
         state_.mark_failed(node);
         return Connect::invalid;
     }
-    if (auto stored = store_outcome(node, *connected); !stored) return std::unexpected(stored.error());
+    if (auto stored = store_outcome(store_, state_, node, *connected); !stored)
+        return std::unexpected(stored.error());
     state_.connect(node);
     return Connect::done;
-}
-
-Result<void> Activation::store_outcome(HeaderNode& node, const CoinsEngine::Connected& connected) {
-    const auto keep = [&](const SharedBytes& bytes, PackedPlace& place) -> Result<void> {
-        if (bytes.empty()) return {};
-        const auto appended = store_.append_blob(bytes);
-        if (!appended) return std::unexpected(appended.error());
-        place = PackedPlace(*appended);
-        return {};
-    };
-    if (auto kept = keep(connected.undo, node.undo); !kept) return kept;
-    return keep(connected.facts, node.facts);
 }
 
 Result<void> Activation::disconnect_tip() {

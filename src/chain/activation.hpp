@@ -59,7 +59,6 @@ class Activation {
     [[nodiscard]] Result<bool> extend_towards(HeaderNode& target);
     [[nodiscard]] Result<Connect> connect_path(HeaderNode& target, const HeaderNode* old_tip);
     [[nodiscard]] Result<Connect> connect(HeaderNode& node);
-    [[nodiscard]] Result<void> store_outcome(HeaderNode& node, const CoinsEngine::Connected& connected);
     [[nodiscard]] Result<void> disconnect_tip();
     void end_step_at(HeaderNode& tip, const HeaderNode* fork);
 

@@ -3,6 +3,7 @@
 
 #include "base/check.hpp"
 #include "chain/block_checks.hpp"
+#include "chain/coins_catch_up.hpp"
 #include "chain/stored_block.hpp"
 #include "chain/submitted_block.hpp"
 
@@ -77,6 +78,8 @@ Result<void> ChainCore::load() {
     publish_import();
     if (genesis == nullptr) {
         if (auto connected = connect_genesis(); !connected) return connected;
+    } else if (auto caught_up = catch_up_coins(); !caught_up) {
+        return caught_up;
     } else if (auto activated = activate(nullptr); !activated) {
         return forward_error(activated);
     }
@@ -84,6 +87,11 @@ Result<void> ChainCore::load() {
 }
 
 Result<void> ChainCore::connect_genesis() {
+    if (const auto coins = coins_.stored_tip()) {
+        return fail(Errc::corrupt,
+                    fmt::format("there are coins of block {}, but no chain: remove the directory `coins`",
+                                coins->hash.display_hex()));
+    }
     auto block = ParsedBlock::parse(SharedBytes::copy_of(options_.params->genesis));
     BLOCKPUB_CHECK(block.has_value() && block->hash() == options_.params->genesis_hash);
     const CheckedBlock checked = CheckedBlock::check(std::move(*block), *options_.params);
@@ -93,6 +101,17 @@ Result<void> ChainCore::connect_genesis() {
                    accepted->rejection ? accepted->rejection->reason : "known");
     if (auto activated = activate(&checked.block); !activated) return forward_error(activated);
     return {};
+}
+
+/// Brings the coins from the tip they were written with to the active tip.
+Result<void> ChainCore::catch_up_coins() {
+    return roll_coins(*state_, coins_, *options_.store, log_,
+                      [this](const HeaderNode& reached) -> Result<void> {
+                          if (!state_->changes().empty()) writer_->add(state_->changes().take());
+                          coins_.show(tip_of(reached));
+                          if (!writer_->commit_due()) return {};
+                          return commit();
+                      });
 }
 
 std::unexpected<Error> ChainCore::halt(Error error) {
@@ -287,13 +306,20 @@ Result<void> ChainCore::finish(bool durable) {
     show_changes();
     const bool now = durable || !importing_ || writer_->commit_due();
     if (!now) return {};
-    if (auto committed = writer_->commit(); !committed) return halt(std::move(committed.error()));
+    if (auto committed = commit(); !committed) return halt(std::move(committed.error()));
     return {};
 }
 
 void ChainCore::show_changes() {
     if (!state_->changes().empty()) writer_->add(state_->changes().take());
+    if (const HeaderNode* const tip = state_->active().tip()) coins_.show(tip_of(*tip));
     publish_chain();
+}
+
+Result<void> ChainCore::commit() {
+    if (auto committed = writer_->commit(); !committed) return committed;
+    coins_.committed();
+    return {};
 }
 
 void ChainCore::publish_chain() {
@@ -313,7 +339,7 @@ bool ChainCore::initial_download(const HeaderNode& tip) {
 Result<void> ChainCore::step_made() {
     show_changes();
     if (importing_) return {};
-    return writer_->commit();
+    return commit();
 }
 
 bool ChainCore::wait_to_retry(const Error& error, unsigned failures) {

@@ -7,8 +7,10 @@
 #include <blockpub/events.hpp>
 #include <blockpub/hash.hpp>
 #include <blockpub/result.hpp>
+#include <blockpub/store.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -25,6 +27,10 @@ class BlockInChain {
     [[nodiscard]] virtual Height height() const = 0;
     /// Median time past of the parent: what time locks are held against. 0 for genesis.
     [[nodiscard]] virtual std::int64_t previous_median_time() const = 0;
+    /// Hash and median time past of the block at `height` on this block's branch. Requires: height <
+    /// height().
+    [[nodiscard]] virtual BlockHash ancestor_hash(Height height) const = 0;
+    [[nodiscard]] virtual std::int64_t ancestor_median_time(Height height) const = 0;
     /// The block itself, read from the store when first asked for. Errors: io, corrupt, unavailable.
     [[nodiscard]] virtual Result<const ParsedBlock*> parsed() = 0;
     /// What CoinsEngine::connect gave as undo data when the block was connected. Errors: as parsed();
@@ -58,6 +64,14 @@ class CoinsEngine {
     /// it. Result: what changed in the mempool, to be announced between the step's disconnects and its
     /// connects.
     [[nodiscard]] virtual std::vector<MempoolEvent> end_disconnects(bool return_to_mempool) = 0;
+
+    /// Shows readers all that was connected and disconnected, as the coins of `tip`.
+    virtual void show(const Tip& /*tip*/) {}
+    /// All that was shown is durable in the store: coins may be written that agree with it.
+    virtual void committed() {}
+    /// The tip whose coins are on disk; nothing when there are none yet. A start connects and disconnects
+    /// from there.
+    [[nodiscard]] virtual std::optional<Tip> stored_tip() const { return std::nullopt; }
 };
 
 /// Takes every block: there are no coins to hold it against.

@@ -44,4 +44,18 @@ Result<SharedBytes> StoredBlock::undo() {
     return store_.read_blob(*place);
 }
 
+Result<void> store_outcome(Store& store, ChainState& state, HeaderNode& node,
+                           const CoinsEngine::Connected& connected) {
+    const auto keep = [&](const SharedBytes& bytes, PackedPlace& place) -> Result<void> {
+        if (bytes.empty() || place.present()) return {};
+        const auto appended = store.append_blob(bytes);
+        if (!appended) return std::unexpected(appended.error());
+        place = PackedPlace(*appended);
+        state.changes().touch(node);
+        return {};
+    };
+    if (auto kept = keep(connected.undo, node.undo); !kept) return kept;
+    return keep(connected.facts, node.facts);
+}
+
 }  // namespace blockpub

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "chain/chain_state.hpp"
 #include "chain/coins_engine.hpp"
 #include "chain/header_tree.hpp"
 
@@ -25,6 +26,12 @@ class StoredBlock final : public BlockInChain {
     [[nodiscard]] const BlockHash& hash() const override { return node_.hash; }
     [[nodiscard]] Height height() const override { return node_.height; }
     [[nodiscard]] std::int64_t previous_median_time() const override;
+    [[nodiscard]] BlockHash ancestor_hash(Height height) const override {
+        return node_.ancestor(height)->hash;
+    }
+    [[nodiscard]] std::int64_t ancestor_median_time(Height height) const override {
+        return node_.ancestor(height)->median_time_past();
+    }
     [[nodiscard]] Result<const ParsedBlock*> parsed() override;
     [[nodiscard]] Result<SharedBytes> undo() override;
 
@@ -40,6 +47,11 @@ class StoredBlock final : public BlockInChain {
     bool lost_ = false;
 };
 
+/// Stores undo data and facts beside a block that was connected, unless they are there from an earlier time.
+/// Errors: those of Store::append_blob.
+[[nodiscard]] Result<void> store_outcome(Store& store, ChainState& state, HeaderNode& node,
+                                         const CoinsEngine::Connected& connected);
+
 /// A block that is not in the tree, as it would be on top of a parent.
 /// Thread safety: chain thread only.
 /// Ownership: borrows block and parent.
@@ -50,6 +62,12 @@ class BlockUnderTest final : public BlockInChain {
     [[nodiscard]] const BlockHash& hash() const override { return block_.hash(); }
     [[nodiscard]] Height height() const override { return parent_.height.next(); }
     [[nodiscard]] std::int64_t previous_median_time() const override { return parent_.median_time_past(); }
+    [[nodiscard]] BlockHash ancestor_hash(Height height) const override {
+        return parent_.ancestor(height)->hash;
+    }
+    [[nodiscard]] std::int64_t ancestor_median_time(Height height) const override {
+        return parent_.ancestor(height)->median_time_past();
+    }
     [[nodiscard]] Result<const ParsedBlock*> parsed() override { return &block_; }
     [[nodiscard]] Result<SharedBytes> undo() override { return fail(Errc::not_found, "not a stored block"); }
 

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "primitives/coin.hpp"
+#include "store/coin_store.hpp"
+
+#include <blockpub/result.hpp>
+
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace blockpub {
+
+/// The coins as one block finds and changes them: a private layer over the coin store, kept only when the
+/// block proves valid. Thread safety: chain thread only. Ownership: borrows the store.
+class BlockCoins {
+ public:
+    explicit BlockCoins(const CoinStore& below) : below_(below) {}
+
+    /// The coin, or null when it is not there. Valid until the next call. Errors: corrupt, io.
+    [[nodiscard]] Result<const Coin*> find(const Outpoint& outpoint);
+    /// Takes a coin away. Requires: find has just given it.
+    [[nodiscard]] Coin spend(const Outpoint& outpoint);
+    /// Makes a coin, or puts one back, in place of one that may be there. `known_new`: nothing below has it.
+    void add(const Outpoint& outpoint, Coin coin, bool known_new);
+    /// All that differs from below; the object is used up.
+    [[nodiscard]] std::vector<CoinChange> take_changes();
+
+ private:
+    struct Entry {
+        std::optional<Coin> coin;
+        bool changed = false;
+        bool below_may_have = true;  ///< false: known not to exist in the store
+    };
+    const CoinStore& below_;
+    std::unordered_map<Outpoint, Entry> entries_;
+};
+
+}  // namespace blockpub

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#include "chain/coins_catch_up.hpp"
+
+#include "chain/stored_block.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+namespace blockpub {
+namespace {
+
+using Reached = std::function<Result<void>(const HeaderNode&)>;
+
+/// The node whose coins are on disk; null: none are.
+Result<HeaderNode*> coins_node(ChainState& state, const CoinsEngine& coins) {
+    const auto tip = coins.stored_tip();
+    if (!tip) return nullptr;
+    if (HeaderNode* const node = state.tree().find(tip->hash)) return node;
+    return fail(Errc::corrupt,
+                fmt::format("the coins on disk are those of block {}, which this store does not know: "
+                            "remove the directory `coins` to have them made again",
+                            tip->hash.display_hex()));
+}
+
+/// Tells at most every few seconds how far the work has come.
+class Progress {
+ public:
+    Progress(const Log& log, Height target) : log_(log), target_(target) {}
+    void at(Height height) {
+        const auto now = std::chrono::steady_clock::now();
+        if (now - last_ < std::chrono::seconds(5)) return;
+        last_ = now;
+        log_.info("coins: at height {} of {}", height.value, target_.value);
+    }
+
+ private:
+    const Log& log_;
+    const Height target_;
+    std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+Result<void> connect_one(ChainState& state, HeaderNode& node, CoinsEngine& coins, Store& store) {
+    StoredBlock block(node, store, nullptr);
+    auto connected = coins.connect(block);
+    if (!connected) return forward_error(connected);
+    if (!connected->reject_reason.empty()) {
+        return fail(Errc::corrupt,
+                    fmt::format("block {} (height {}) of the active chain is invalid: {}",
+                                node.hash.display_hex(), node.height.value, connected->reject_reason));
+    }
+    return store_outcome(store, state, node, *connected);
+}
+
+}  // namespace
+
+Result<void> roll_coins(ChainState& state, CoinsEngine& coins, Store& store, const Log& log,
+                        const Reached& reached) {
+    auto from = coins_node(state, coins);
+    if (!from) return forward_error(from);
+    HeaderNode& tip = *state.active().tip();
+    HeaderNode* at = *from;
+    if (at == &tip) {
+        coins.show({.hash = tip.hash, .height = tip.height});
+        return {};
+    }
+    if (at != nullptr && tip.height.value - at->height.value != 0) {
+        log.info("coins: from height {} to {}", at->height.value, tip.height.value);
+    }
+    while (at != nullptr && !state.active().contains(*at)) {
+        StoredBlock block(*at, store, nullptr);
+        if (auto undone = coins.disconnect(block); !undone) return undone;
+        static_cast<void>(coins.end_disconnects(false));
+        at = at->previous;
+        if (auto done = reached(*at); !done) return done;
+    }
+    Progress progress(log, tip.height);
+    while (at != &tip) {
+        HeaderNode& next = *tip.ancestor(at == nullptr ? Height{0} : at->height.next());
+        if (auto connected = connect_one(state, next, coins, store); !connected) return connected;
+        at = &next;
+        progress.at(next.height);
+        if (auto done = reached(next); !done) return done;
+    }
+    return {};
+}
+
+}  // namespace blockpub

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#include "chain/coins_ledger.hpp"
+
+#include "chain/block_coins.hpp"
+#include "chain/connect_block.hpp"
+#include "chain/facts.hpp"
+#include "chain/undo.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace blockpub {
+
+Result<CoinsEngine::Connected> CoinsLedger::connect(BlockInChain& block) {
+    if (auto room = coins_.make_room(); !room) return forward_error(room);
+    BlockCoins changes(coins_);
+    auto connected = connect_coins(block, changes, params_);
+    if (!connected) return forward_error(connected);
+    if (!connected->reject_reason.empty()) {
+        return Connected{.reject_reason = std::move(connected->reject_reason), .undo = {}, .facts = {}};
+    }
+    auto parsed = block.parsed();
+    if (!parsed) return forward_error(parsed);
+    const bool repeats_coinbase = repeats_earlier_coinbase(block.height(), block.hash());
+    Connected outcome;
+    if (block.height().value != 0) outcome.undo = encode_undo(connected->undo);
+    outcome.facts = encode_facts(compute_facts(**parsed, block.height(), repeats_coinbase, connected->undo));
+    coins_.apply(changes.take_changes());
+    return outcome;
+}
+
+Result<void> CoinsLedger::disconnect(BlockInChain& block) {
+    auto stored = block.undo();
+    if (!stored) return forward_error(stored);
+    auto undo = decode_undo(stored->bytes());
+    if (!undo) {
+        return fail(undo.error().code, fmt::format("block {} (height {}): {}", block.hash().display_hex(),
+                                                   block.height().value, undo.error().context));
+    }
+    BlockCoins changes(coins_);
+    if (auto taken = disconnect_coins(block, *undo, changes); !taken) return taken;
+    coins_.apply(changes.take_changes());
+    return {};
+}
+
+Result<std::string> CoinsLedger::test(BlockInChain& block) {
+    BlockCoins changes(coins_);
+    auto connected = connect_coins(block, changes, params_);
+    if (!connected) return forward_error(connected);
+    return std::move(connected->reject_reason);
+}
+
+std::vector<CoinsEngine::MempoolEvent> CoinsLedger::end_disconnects(bool) {
+    return {};
+}
+
+std::optional<Tip> CoinsLedger::stored_tip() const {
+    const Tip flushed = coins_.status().flushed;
+    if (flushed.hash.is_null()) return std::nullopt;
+    return flushed;
+}
+
+}  // namespace blockpub

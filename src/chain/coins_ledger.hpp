@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "chain/coins_engine.hpp"
+#include "primitives/chain_params.hpp"
+#include "store/coin_store.hpp"
+
+namespace blockpub {
+
+/// The full account of coins: what every block spends and makes, with all rules that need no scripts.
+///
+/// Thread safety: as CoinsEngine.
+/// Ownership: borrows the parameters and the coin store.
+/// Blocking: `connect` waits while the coin store's budget is full and the disk takes nothing.
+class CoinsLedger final : public CoinsEngine {
+ public:
+    CoinsLedger(const ChainParams& params, CoinStore& coins) : params_(params), coins_(coins) {}
+
+    [[nodiscard]] Result<Connected> connect(BlockInChain& block) override;
+    [[nodiscard]] Result<void> disconnect(BlockInChain& block) override;
+    [[nodiscard]] Result<std::string> test(BlockInChain& block) override;
+    [[nodiscard]] std::vector<MempoolEvent> end_disconnects(bool return_to_mempool) override;
+    void show(const Tip& tip) override { coins_.publish(tip); }
+    void committed() override { coins_.committed(); }
+    [[nodiscard]] std::optional<Tip> stored_tip() const override;
+
+ private:
+    const ChainParams& params_;
+    CoinStore& coins_;
+};
+
+}  // namespace blockpub

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+#include "chain/connect_block.hpp"
+
+#include "chain/input_checks.hpp"
+#include "primitives/subsidy.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace blockpub {
+namespace {
+
+/// From here on a coinbase could again be that of a block before BIP 34. (Core's BIP34_IMPLIES_BIP30_LIMIT)
+constexpr std::uint32_t kBip34ImpliesBip30Limit = 1'983'702;
+
+struct HeightAndHash {
+    std::uint32_t height;
+    const char* hash;
+};
+/// The two blocks of main whose coinbases repeat earlier ones, unspent at that time (BIP 30).
+constexpr HeightAndHash kRepeats[] = {
+    {91842, "00000000000a4d0a398161ffc163c503763b1f4360639393e0e4c8e300e0caec"},
+    {91880, "00000000000743f190a18c5577a3c2d2a1f610ae9601ac046a38084ccb7cd721"},
+};
+/// The two whose coinbases they overwrote.
+constexpr HeightAndHash kOverwritten[] = {
+    {91722, "00000000000271a2dc26e7667f8419f2e15416dc6955e5a6c6cdf3f2574dd08e"},
+    {91812, "00000000000af0aed4792b1acee3d966af36cf5def14935db8de83d6f9306f2f"},
+};
+
+bool is_one_of(std::span<const HeightAndHash> list, Height height, const BlockHash& hash) {
+    return std::ranges::any_of(list, [&](const HeightAndHash& entry) {
+        return height.value == entry.height && hash.display_hex() == entry.hash;
+    });
+}
+
+/// Connects the transactions of one block, one after the other.
+class Connector {
+ public:
+    Connector(BlockInChain& block, const ParsedBlock& parsed, BlockCoins& coins, const ChainParams& params)
+        : block_(block),
+          parsed_(parsed),
+          coins_(coins),
+          params_(params),
+          repeats_coinbase_(repeats_earlier_coinbase(block.height(), block.hash())) {}
+
+    Result<ConnectedCoins> run();
+
+ private:
+    [[nodiscard]] bool must_not_repeat() const;
+    Result<bool> repeats_unspent();
+    Result<std::string> connect_transaction(std::size_t position);
+    Result<std::string> gather_spent(const TransactionView& transaction, SpentCoins& spent);
+    [[nodiscard]] std::string check_spending(const TransactionView& transaction, const SpentCoins& spent);
+    [[nodiscard]] bool sequence_locked(const TransactionView& transaction, const SpentCoins& spent) const;
+    void make_coins(const TransactionView& transaction, const Txid& txid, bool coinbase);
+
+    BlockInChain& block_;
+    const ParsedBlock& parsed_;
+    BlockCoins& coins_;
+    const ChainParams& params_;
+    const bool repeats_coinbase_;
+    BlockUndo undo_;
+    Amount fees_ = 0;
+    std::int64_t sigops_cost_ = 0;
+};
+
+bool Connector::must_not_repeat() const {
+    if (repeats_coinbase_) return false;
+    // Once BIP 34 is in force on the branch that we know, coinbases differ by their height.
+    const bool bip34_branch = block_.height() > params_.bip34_height && !params_.bip34_hash.is_null() &&
+                              block_.ancestor_hash(params_.bip34_height) == params_.bip34_hash;
+    return !bip34_branch || block_.height().value >= kBip34ImpliesBip30Limit;
+}
+
+Result<bool> Connector::repeats_unspent() {
+    for (std::size_t i = 0; i < parsed_.transactions().size(); ++i) {
+        const Txid& txid = parsed_.transactions()[i].txid;
+        const std::size_t outputs = parsed_.transaction(i).output_count();
+        for (std::size_t position = 0; position < outputs; ++position) {
+            auto coin = coins_.find({.txid = txid, .position = static_cast<std::uint32_t>(position)});
+            if (!coin) return forward_error(coin);
+            if (*coin != nullptr) return true;
+        }
+    }
+    return false;
+}
+
+Result<std::string> Connector::gather_spent(const TransactionView& transaction, SpentCoins& spent) {
+    std::string reason;
+    std::optional<Error> failure;
+    spent.reserve(transaction.input_count());
+    transaction.for_each_input([&](std::size_t, const TxInput& input) {
+        auto coin = coins_.find(input.prevout);
+        if (!coin) {
+            failure = std::move(coin.error());
+        } else if (*coin == nullptr) {
+            reason = "bad-txns-inputs-missingorspent";
+        } else {
+            spent.push_back(**coin);
+        }
+        return !failure && reason.empty();
+    });
+    if (failure) return std::unexpected(std::move(*failure));
+    return reason;
+}
+
+bool Connector::sequence_locked(const TransactionView& transaction, const SpentCoins& spent) const {
+    if (block_.height() < params_.csv_height) return false;
+    std::vector<Height> heights;
+    heights.reserve(spent.size());
+    for (const Coin& coin : spent) heights.push_back(coin.height);
+    const SequenceLocks locks = sequence_locks(
+        transaction, heights, [&](Height height) { return block_.ancestor_median_time(height); });
+    return locks.height >= static_cast<std::int64_t>(block_.height().value) ||
+           locks.median_time >= block_.previous_median_time();
+}
+
+std::string Connector::check_spending(const TransactionView& transaction, const SpentCoins& spent) {
+    Amount fee = 0;
+    if (std::string reason = check_inputs(transaction, spent, block_.height(), fee); !reason.empty())
+        return reason;
+    fees_ += fee;
+    if (fees_ > kMaxMoney) return "bad-txns-accumulated-fee-outofrange";
+    if (sequence_locked(transaction, spent)) return "bad-txns-nonfinal";
+    return {};
+}
+
+void Connector::make_coins(const TransactionView& transaction, const Txid& txid, bool coinbase) {
+    transaction.for_each_output([&](std::size_t position, const TxOutput& output) {
+        if (is_unspendable(output.script)) return true;
+        // Only a coinbase may repeat a transaction whose coin is still there, and only in kRepeats.
+        coins_.add({.txid = txid, .position = static_cast<std::uint32_t>(position)},
+                   Coin{.amount = output.amount,
+                        .height = block_.height(),
+                        .coinbase = coinbase,
+                        .script = Script(output.script.begin(), output.script.end())},
+                   !repeats_coinbase_);
+        return true;
+    });
+}
+
+Result<std::string> Connector::connect_transaction(std::size_t position) {
+    const TransactionView transaction = parsed_.transaction(position);
+    SpentCoins spent;
+    if (position > 0) {
+        auto missing = gather_spent(transaction, spent);
+        if (!missing || !missing->empty()) return missing;
+        if (std::string reason = check_spending(transaction, spent); !reason.empty()) return reason;
+    }
+    sigops_cost_ += sigops_cost(transaction, spent);
+    if (sigops_cost_ > kMaxBlockSigopsCost) return "bad-blk-sigops";
+    if (position > 0) {
+        transaction.for_each_input([&](std::size_t, const TxInput& input) {
+            static_cast<void>(coins_.spend(input.prevout));
+            return true;
+        });
+        undo_.push_back(std::move(spent));
+    }
+    make_coins(transaction, parsed_.transactions()[position].txid, position == 0);
+    return std::string();
+}
+
+Result<ConnectedCoins> Connector::run() {
+    if (must_not_repeat()) {
+        auto repeats = repeats_unspent();
+        if (!repeats) return forward_error(repeats);
+        if (*repeats) return ConnectedCoins{.reject_reason = "bad-txns-BIP30", .undo = {}};
+    }
+    for (std::size_t i = 0; i < parsed_.transactions().size(); ++i) {
+        auto reason = connect_transaction(i);
+        if (!reason) return forward_error(reason);
+        if (!reason->empty()) return ConnectedCoins{.reject_reason = std::move(*reason), .undo = {}};
+    }
+    if (value_out(parsed_.transaction(0)) > fees_ + block_subsidy(block_.height(), params_)) {
+        return ConnectedCoins{.reject_reason = "bad-cb-amount", .undo = {}};
+    }
+    return ConnectedCoins{.reject_reason = {}, .undo = std::move(undo_)};
+}
+
+Error does_not_fit(const BlockInChain& block, const char* what) {
+    return {Errc::corrupt, fmt::format("undo data of block {} (height {}) does not fit: {}",
+                                       block.hash().display_hex(), block.height().value, what)};
+}
+
+}  // namespace
+
+bool repeats_earlier_coinbase(Height height, const BlockHash& hash) {
+    return is_one_of(kRepeats, height, hash);
+}
+
+Result<ConnectedCoins> connect_coins(BlockInChain& block, BlockCoins& coins, const ChainParams& params) {
+    // Genesis makes no coin that could be spent.
+    if (block.height().value == 0) return ConnectedCoins{};
+    auto parsed = block.parsed();
+    if (!parsed) return forward_error(parsed);
+    return Connector(block, **parsed, coins, params).run();
+}
+
+Result<void> disconnect_coins(BlockInChain& block, const BlockUndo& undo, BlockCoins& coins) {
+    auto found = block.parsed();
+    if (!found) return forward_error(found);
+    const ParsedBlock& parsed = **found;
+    if (undo.size() + 1 != parsed.transactions().size()) {
+        return std::unexpected(does_not_fit(block, "another number of transactions"));
+    }
+    const bool overwritten = is_one_of(kOverwritten, block.height(), block.hash());
+    for (std::size_t i = parsed.transactions().size(); i-- > 0;) {
+        const TransactionView transaction = parsed.transaction(i);
+        std::optional<Error> failure;
+        transaction.for_each_output([&](std::size_t position, const TxOutput& output) {
+            if (is_unspendable(output.script)) return true;
+            const Outpoint outpoint{.txid = parsed.transactions()[i].txid,
+                                    .position = static_cast<std::uint32_t>(position)};
+            auto coin = coins.find(outpoint);
+            if (!coin) {
+                failure = std::move(coin.error());
+            } else if (*coin != nullptr) {
+                static_cast<void>(coins.spend(outpoint));
+            } else if (!overwritten) {
+                failure = does_not_fit(block, "an output is not among the coins");
+            }
+            return !failure;
+        });
+        if (failure) return std::unexpected(std::move(*failure));
+        if (i == 0) continue;
+        const std::vector<Coin>& spent = undo[i - 1];
+        if (spent.size() != transaction.input_count())
+            return std::unexpected(does_not_fit(block, "another number of inputs"));
+        transaction.for_each_input([&](std::size_t position, const TxInput& input) {
+            coins.add(input.prevout, spent[position], false);
+            return true;
+        });
+    }
+    return {};
+}
+
+}  // namespace blockpub

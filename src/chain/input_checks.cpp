@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+#include "chain/input_checks.hpp"
+
+#include "primitives/block.hpp"
+#include "primitives/script.hpp"
+
+#include <algorithm>
+
+namespace blockpub {
+namespace {
+
+constexpr std::uint32_t kSequenceDisabled = 1U << 31;  // BIP 68
+constexpr std::uint32_t kSequenceIsTime = 1U << 22;
+constexpr std::uint32_t kSequenceMask = 0xffff;
+constexpr int kSequenceGranularity = 9;  // 512 seconds
+
+constexpr std::uint8_t kOp1 = 0x51;
+constexpr std::uint8_t kOp16 = 0x60;
+constexpr std::uint8_t kOpPushData1 = 0x4c;
+constexpr std::uint8_t kOpPushData2 = 0x4d;
+constexpr std::uint8_t kOpPushData4 = 0x4e;
+
+bool in_money_range(Amount amount) {
+    return amount >= 0 && amount <= kMaxMoney;
+}
+
+bool is_pay_to_script_hash(ByteSpan script) {
+    return script.size() == 23 && script[0] == 0xa9 && script[1] == 20 && script[22] == 0x87;
+}
+
+/// What the last operation of a script of pushes puts on the stack; nothing for a script that is more than
+/// pushes, or cut off. Numbers and an empty script push nothing that could be a script.
+std::optional<ByteSpan> last_push(ByteSpan script) {
+    ByteReader reader(script);
+    ByteSpan data;
+    while (reader.remaining() > 0) {
+        const auto opcode = reader.le<std::uint8_t>();
+        if (opcode > kOp16) return std::nullopt;
+        std::uint64_t size = opcode < kOpPushData1 ? opcode : 0;
+        if (opcode == kOpPushData1) size = reader.le<std::uint8_t>();
+        if (opcode == kOpPushData2) size = reader.le<std::uint16_t>();
+        if (opcode == kOpPushData4) size = reader.le<std::uint32_t>();
+        data = reader.take(size);
+        if (!reader.ok()) return std::nullopt;
+    }
+    return data;
+}
+
+struct WitnessProgram {
+    unsigned version;
+    ByteSpan program;
+};
+
+std::optional<WitnessProgram> witness_program(ByteSpan script) {
+    if (script.size() < 4 || script.size() > 42) return std::nullopt;
+    if (script[0] != 0 && (script[0] < kOp1 || script[0] > kOp16)) return std::nullopt;
+    if (std::size_t{script[1]} + 2 != script.size()) return std::nullopt;
+    return WitnessProgram{.version = script[0] == 0 ? 0U : script[0] - kOp1 + 1U,
+                          .program = script.subspan(2)};
+}
+
+/// Signature operations that a witness stands for; `last_item` is its last one, if it has any.
+unsigned witness_sigops(const WitnessProgram& program, const std::optional<ByteSpan>& last_item) {
+    if (program.version != 0) return 0;
+    if (program.program.size() == 20) return 1;
+    if (program.program.size() == 32 && last_item) return count_sigops(*last_item, true);
+    return 0;
+}
+
+/// The last witness item of each input.
+std::vector<std::optional<ByteSpan>> last_witness_items(const TransactionView& transaction) {
+    std::vector<std::optional<ByteSpan>> items(transaction.input_count());
+    transaction.for_each_witness_item([&](std::size_t input, std::size_t, ByteSpan item) {
+        items[input] = item;
+        return true;
+    });
+    return items;
+}
+
+}  // namespace
+
+Amount value_out(const TransactionView& transaction) {
+    Amount sum = 0;
+    transaction.for_each_output([&](std::size_t, const TxOutput& output) {
+        sum += output.amount;
+        return true;
+    });
+    return sum;
+}
+
+std::string check_inputs(const TransactionView& transaction, std::span<const Coin> spent, Height height,
+                         Amount& fee) {
+    Amount value_in = 0;
+    for (const Coin& coin : spent) {
+        if (coin.coinbase && height.value - coin.height.value < kCoinbaseMaturity) {
+            return "bad-txns-premature-spend-of-coinbase";
+        }
+        value_in += coin.amount;
+        if (!in_money_range(coin.amount) || !in_money_range(value_in))
+            return "bad-txns-inputvalues-outofrange";
+    }
+    const Amount out = value_out(transaction);
+    if (value_in < out) return "bad-txns-in-belowout";
+    fee = value_in - out;
+    if (!in_money_range(fee)) return "bad-txns-fee-outofrange";
+    return {};
+}
+
+SequenceLocks sequence_locks(const TransactionView& transaction, std::span<const Height> coin_heights,
+                             const std::function<std::int64_t(Height)>& median_time_at) {
+    SequenceLocks locks;
+    // Core compares the version as unsigned.
+    if (static_cast<std::uint32_t>(transaction.version()) < 2) return locks;
+    transaction.for_each_input([&](std::size_t position, const TxInput& input) {
+        if ((input.sequence & kSequenceDisabled) != 0) return true;
+        const std::uint32_t coin_height = coin_heights[position].value;
+        const std::int64_t wait = input.sequence & kSequenceMask;
+        if ((input.sequence & kSequenceIsTime) != 0) {
+            // Counted from the median time of the block before the coin's.
+            const std::int64_t since = median_time_at(Height{coin_height == 0 ? 0 : coin_height - 1});
+            locks.median_time = std::max(locks.median_time, since + (wait << kSequenceGranularity) - 1);
+        } else {
+            locks.height = std::max(locks.height, coin_height + wait - 1);
+        }
+        return true;
+    });
+    return locks;
+}
+
+std::int64_t sigops_cost(const TransactionView& transaction, std::span<const Coin> spent) {
+    constexpr auto kScale = static_cast<std::int64_t>(kWitnessScale);
+    std::int64_t cost = 0;
+    transaction.for_each_output([&](std::size_t, const TxOutput& output) {
+        cost += kScale * count_sigops(output.script, false);
+        return true;
+    });
+    const auto items =
+        spent.empty() ? std::vector<std::optional<ByteSpan>>{} : last_witness_items(transaction);
+    transaction.for_each_input([&](std::size_t position, const TxInput& input) {
+        cost += kScale * count_sigops(input.script, false);
+        if (spent.empty()) return true;
+        const ByteSpan script = spent[position].script;
+        if (const auto program = witness_program(script)) {
+            cost += witness_sigops(*program, items[position]);
+        } else if (is_pay_to_script_hash(script)) {
+            const auto redeem = last_push(input.script);
+            if (!redeem) return true;
+            cost += kScale * count_sigops(*redeem, true);
+            if (const auto nested = witness_program(*redeem))
+                cost += witness_sigops(*nested, items[position]);
+        }
+        return true;
+    });
+    return cost;
+}
+
+}  // namespace blockpub

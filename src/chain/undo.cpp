@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#include "chain/undo.hpp"
+
+#include "base/endian.hpp"
+#include "primitives/sha256.hpp"
+
+namespace blockpub {
+namespace {
+
+/// Bytes of the checksum at the end: the first of the sha256d of all before it.
+constexpr std::size_t kChecksumSize = 4;
+constexpr std::size_t kCountSize = 4;
+
+void append_count(std::vector<std::uint8_t>& out, std::size_t count) {
+    out.resize(out.size() + kCountSize);
+    write_le<std::uint32_t>(out.data() + out.size() - kCountSize, static_cast<std::uint32_t>(count));
+}
+
+}  // namespace
+
+SharedBytes encode_undo(const BlockUndo& undo) {
+    std::vector<std::uint8_t> out;
+    append_count(out, undo.size());
+    for (const std::vector<Coin>& coins : undo) {
+        append_count(out, coins.size());
+        for (const Coin& coin : coins) encode_coin(coin, out);
+    }
+    const Digest256 digest = sha256d(out);
+    out.insert(out.end(), digest.begin(), digest.begin() + kChecksumSize);
+    return SharedBytes::copy_of(out);
+}
+
+Result<BlockUndo> decode_undo(ByteSpan bytes) {
+    if (bytes.size() < kCountSize + kChecksumSize) return fail(Errc::corrupt, "undo data is cut off");
+    const ByteSpan body = bytes.first(bytes.size() - kChecksumSize);
+    const Digest256 digest = sha256d(body);
+    if (!std::equal(bytes.end() - kChecksumSize, bytes.end(), digest.begin())) {
+        return fail(Errc::corrupt, "undo data does not match its checksum");
+    }
+    ByteReader reader(body);
+    BlockUndo undo;
+    const auto transactions = reader.le<std::uint32_t>();
+    for (std::uint32_t i = 0; i < transactions && reader.ok(); ++i) {
+        const auto count = reader.le<std::uint32_t>();
+        if (count > reader.remaining()) reader.fail();
+        std::vector<Coin>& coins = undo.emplace_back();
+        for (std::uint32_t k = 0; k < count && reader.ok(); ++k) coins.push_back(decode_coin(reader));
+    }
+    if (!reader.ok() || reader.remaining() != 0) return fail(Errc::corrupt, "undo data does not decode");
+    return undo;
+}
+
+}  // namespace blockpub

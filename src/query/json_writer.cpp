@@ -62,12 +62,13 @@ void JsonWriter::string(std::string_view text) {
 void JsonWriter::hex(ByteSpan bytes) {
     separate();
     const std::size_t begin = out_.size();
-    // Written over at once: no digit is stored twice.
-    out_.resize_and_overwrite(begin + 2 * bytes.size() + 2, [&](char* data, std::size_t size) {
+    const std::size_t end = begin + 2 * bytes.size() + 2;
+    // Written over at once: no digit is stored twice. libstdc++ 12 hands the new capacity on as the size.
+    out_.resize_and_overwrite(end, [&](char* data, std::size_t) {
         data[begin] = '"';
         encode_hex_to(bytes, data + begin + 1);
-        data[size - 1] = '"';
-        return size;
+        data[end - 1] = '"';
+        return end;
     });
 }
 

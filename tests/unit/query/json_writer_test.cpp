@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <vector>
 
 using namespace blockpub;
 
@@ -77,6 +78,19 @@ TEST_CASE("hexadecimal is written between quotes, behind what is there") {
     writer.hex(bytes);
     writer.hex({});
     CHECK(out == "[\"00ff1a\",\"\"");
+}
+
+TEST_CASE("hexadecimal of every length is as long as it should be, whatever room there was") {
+    for (std::size_t size = 0; size < 300; ++size) {
+        for (const std::size_t room : {std::size_t{0}, std::size_t{100}, std::size_t{1000}}) {
+            std::string out;
+            out.reserve(room);
+            JsonWriter(out).hex(std::vector<std::uint8_t>(size, 0xa5));
+            std::string wanted = "\"";
+            for (std::size_t i = 0; i < size; ++i) wanted += "a5";
+            REQUIRE(out == wanted + '"');
+        }
+    }
 }
 
 TEST_CASE("what was begun can be taken back") {

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "query/rpc_context.hpp"
+#include "query/rpc_dispatch.hpp"
+#include "support/regtest_chain.hpp"
+
+#include <fmt/format.h>
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace blockpub::test {
+
+/// Answers from a list, and keeps what it was asked for.
+class ScriptedMiner final : public BlockMiner {
+ public:
+    Result<MinedBlock> mine(const MineRequest& request) override {
+        requests.push_back(request);
+        if (answers.empty()) return fail(Errc::unavailable, "no nonce found");
+        Result<MinedBlock> answer = std::move(answers.front());
+        answers.pop_front();
+        return answer;
+    }
+    std::vector<MineRequest> requests;
+    std::deque<Result<MinedBlock>> answers;
+};
+
+struct FixedNotifications final : NotificationList {
+    std::vector<NotificationRow> rows() const override { return list; }
+    std::vector<NotificationRow> list;
+};
+
+struct FixedPublishers final : PublisherStatusList {
+    std::vector<PublisherStatus> statuses() const override { return list; }
+    std::vector<PublisherStatus> list;
+};
+
+/// A reader in front of the store's that fails when told to.
+class FailingReader final : public BlockReader {
+ public:
+    explicit FailingReader(Store& store) : store_(store) {}
+    Result<SharedBytes> read_block(const BlockHash& hash) override {
+        if (failure) return std::unexpected(*failure);
+        return store_.block_reader().read_block(hash);
+    }
+    Result<MappedBytes> map_block(const BlockHash& hash) override {
+        return store_.block_reader().map_block(hash);
+    }
+    std::optional<Error> failure;
+
+ private:
+    Store& store_;
+};
+
+/// All methods over a real regtest chain, called without a socket.
+struct RpcFixture {
+    RpcFixture() : reader(node.store()) {
+        context.store = &node.store();
+        context.blocks = &reader;
+        context.chain = &node.chain();
+        context.params = &chain_params(ChainKind::regtest);
+        context.clock = &node.clock();
+        context.logger = &logger;
+        context.request_stop = [this] { ++stops; };
+        context.version = "0.1.0";
+        context.notifications = &notifications;
+        context.publishers = &publishers;
+        context.miner = &miner;
+        std::vector<RpcMethod> methods;
+        add_block_methods(methods, context);
+        add_chain_methods(methods, context);
+        add_control_methods(methods, context);
+        add_generating_methods(methods, context);
+        add_status_methods(methods, context);
+        add_submitting_methods(methods, context);
+        dispatcher.set_ready(std::make_unique<const RpcMethods>(std::move(methods)));
+    }
+
+    HttpResponse post(std::string body) {
+        HttpRequest request;
+        request.body = std::move(body);
+        HttpAnswer answer = dispatcher.answer(request);
+        if (auto* response = std::get_if<HttpResponse>(&answer)) return std::move(*response);
+        return std::get<HttpJob>(answer).run();
+    }
+    /// The raw body of the answer to a call as the recordings have them.
+    std::string call(const std::string& method, const std::string& params = "[]") {
+        return post(fmt::format(R"({{"jsonrpc":"1.0","id":1,"method":"{}","params":{}}})", method, params))
+            .text;
+    }
+    static std::string result(const std::string& json) {
+        return fmt::format("{{\"result\":{},\"error\":null,\"id\":1}}\n", json);
+    }
+    static std::string error(int code, const std::string& message) {
+        return fmt::format("{{\"result\":null,\"error\":{{\"code\":{},\"message\":\"{}\"}},\"id\":1}}\n",
+                           code, message);
+    }
+
+    NullLogger logger;
+    RegtestChain node;
+    FailingReader reader;
+    FixedNotifications notifications;
+    FixedPublishers publishers;
+    ScriptedMiner miner;
+    RpcContext context;
+    int stops = 0;
+    RpcDispatcher dispatcher{logger};
+};
+
+}  // namespace blockpub::test

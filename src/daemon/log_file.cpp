@@ -123,6 +123,11 @@ struct LogFile::Output {
         std::vector<spdlog::sink_ptr> all;
         if (console) all.push_back(console);
         if (options.file) {
+            // spdlog would make the directory, and a slip of the hand would hide the log somewhere.
+            const std::filesystem::path directory = options.file->parent_path();
+            if (!directory.empty() && !std::filesystem::is_directory(directory)) {
+                throw spdlog::spdlog_ex("there is no directory " + directory.string());
+            }
             all.push_back(std::make_shared<spdlog::sinks::basic_file_sink_mt>(options.file->string(), false));
         }
         for (const auto& sink : all) {
@@ -153,7 +158,7 @@ Result<void> LogFile::reopen() {
     try {
         output_->open(options_);
         return {};
-    } catch (const spdlog::spdlog_ex& error) {
+    } catch (const std::exception& error) {
         return fail(Errc::io, fmt::format("Could not open debug log file {}: {}",
                                           options_.file ? options_.file->string() : "", error.what()));
     }

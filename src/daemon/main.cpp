@@ -1,2 +1,114 @@
 // SPDX-License-Identifier: MIT
-int main() {}
+#include "base/log.hpp"
+#include "daemon/background.hpp"
+#include "daemon/data_directory.hpp"
+#include "daemon/descriptors.hpp"
+#include "daemon/log_file.hpp"
+#include "daemon/node.hpp"
+#include "daemon/option_table.hpp"
+#include "daemon/options.hpp"
+#include "daemon/signals.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+
+namespace blockpub {
+namespace {
+
+ExitStatus refuse(const Error& error) {
+    fmt::print(stderr, "Error: {}\n", error.context);
+    return ExitStatus::start_failed;
+}
+
+void log_start(const Log& log, const NodeOptions& options, const DescriptorBudget& descriptors) {
+    log.info("blockpub version {}", BLOCKPUB_VERSION);
+    log.info("Using data directory {}", options.chain_dir.string());
+    if (!options.config_file.empty()) log.info("Using config file {}", options.config_file);
+    for (const std::string& line : options.given) log.info("{}", line);
+    for (const std::string& line : options.warnings) log.warning("{}", line);
+    log.info("{}", descriptors.text());
+}
+
+/// Runs until somebody asks for the end. On a terminal a line a minute says how things are.
+void wait_for_end(StopRequest& stop_request, const Node& node, bool terminal) {
+    constexpr std::chrono::minutes kBetweenLines{1};
+    auto next_line = std::chrono::steady_clock::now();
+    for (;;) {
+        if (terminal) {
+            fmt::print("{}\n", format_status(node.status()));
+            std::fflush(stdout);
+        }
+        next_line += kBetweenLines;
+        if (stop_request.wait_until(next_line)) return;
+    }
+}
+
+ExitStatus run_node(NodeOptions options, BackgroundReport background) {
+    block_signals();
+    auto descriptors = share_descriptors(raise_descriptor_limit(), options.open_segments);
+    if (!descriptors) return refuse(descriptors.error());
+    auto log_file = LogFile::open(options.log);
+    if (!log_file) return refuse(log_file.error());
+    const Log log(log_file->get(), LogCategory::general);
+    const auto refuse_and_log = [&](const Error& error) {
+        log.error("{}", error.context);
+        return refuse(error);
+    };
+    log_start(log, options, *descriptors);
+    options.rpc.max_connections = descriptors->http;
+    options.version = BLOCKPUB_VERSION;
+
+    const auto pid_file = PidFile::write(options.pid_file);
+    if (!pid_file) return refuse_and_log(pid_file.error());
+    StopRequest stop_request;
+    const auto signals = SignalWatcher::start({
+        .stop = [&](int) { stop_request.request(); },
+        .stop_at_once = [] { _exit(static_cast<int>(ExitStatus::forced)); },
+        .hang_up =
+            [&] {
+                if (auto opened = (*log_file)->reopen(); !opened) log.error("{}", opened.error().context);
+            },
+    });
+    if (!signals) return refuse_and_log(signals.error());
+
+    const bool terminal = options.log.console && isatty(STDOUT_FILENO) != 0;
+    auto node = Node::start(std::move(options), **log_file, stop_request);
+    if (!node) return refuse_and_log(node.error());
+    background.ready();
+    wait_for_end(stop_request, **node, terminal);
+    const ExitStatus status = (*node)->stop();
+    log.info("Shutdown: done, exit status {}", static_cast<int>(status));
+    return status;
+}
+
+ExitStatus run(std::span<const char* const> arguments) {
+    const auto command_line = Settings::from_command_line(arguments);
+    if (!command_line) return refuse(command_line.error());
+    if (command_line->flag("help", false)) {
+        fmt::print("{}", help_text());
+        return ExitStatus::ok;
+    }
+    if (command_line->flag("version", false)) {
+        fmt::print("blockpub version {}\n", BLOCKPUB_VERSION);
+        return ExitStatus::ok;
+    }
+    auto options = read_options(*command_line);
+    if (!options) return refuse(options.error());
+    const auto directory = DataDirectory::claim(*options);
+    if (!directory) return refuse(directory.error());
+    if (!options->daemonize) return run_node(std::move(*options), BackgroundReport());
+    auto background = go_to_background(options->daemon_wait);
+    if (!background) return refuse(background.error());
+    return run_node(std::move(*options), std::move(*background));
+}
+
+}  // namespace
+}  // namespace blockpub
+
+int main(int argc, char** argv) {
+    const std::span<const char* const> words(argv, static_cast<std::size_t>(argc));
+    return static_cast<int>(blockpub::run(words.empty() ? words : words.subspan(1)));
+}

@@ -114,13 +114,8 @@ constexpr OptionSpec kOptions[] = {
     {"rpccookieperms", "<readable-by>", rpc, text,
      "Who may read the cookie: owner, group or all (default: owner)"},
     {"rpcthreads", "<n>", rpc, integer, "Threads that serve JSON-RPC (default: 4)", 1, 256},
-    {"rpcworkqueue", "<n>", rpc, integer,
-     "Requests that wait for a thread; further ones wait in their sockets (default: 64)", 1, 1 << 16},
     {"rpcservertimeout", "<n>", rpc, integer,
      "Seconds without progress after which a connection ends (default: 30)", 1, 86400},
-    {"rpcwhitelist", "<whitelist>", rpc, list, "The methods that a user may call: <user>:<method>,<method>"},
-    {"rpcwhitelistdefault", "", rpc, flag,
-     "Whether a user without -rpcwhitelist may call none (default: 1 when -rpcwhitelist is given, else 0)"},
 
     {"zmqpubhashblock", "<address>", zmq, list,
      "Publish the hash of each new tip at an endpoint (may be repeated)"},
@@ -264,6 +259,9 @@ constexpr std::string_view kForeign[] = {
     "resetguisettings",
     "rpcdoccheck",
     "rpcserialversion",
+    "rpcwhitelist",
+    "rpcwhitelistdefault",
+    "rpcworkqueue",
     "seednode",
     "settings",
     "signer",
@@ -317,6 +315,7 @@ constexpr std::string_view kSilent[] = {
     "persistmempoolv1",
     "port",
     "rpcdoccheck",
+    "rpcworkqueue",
     "upnp",
 };
 
@@ -333,47 +332,6 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
         }
     }
     return row[b.size()];
-}
-
-void append_wrapped(std::string& out, std::string_view text) {
-    constexpr std::size_t kIndent = 7;
-    constexpr std::size_t kWidth = 79;
-    std::size_t column = kWidth;
-    while (!text.empty()) {
-        const std::size_t end = std::min(text.find(' '), text.size());
-        if (column + 1 + end > kWidth) {
-            if (!out.ends_with('\n')) out += '\n';
-            out.append(kIndent, ' ');
-            column = kIndent;
-        } else {
-            out += ' ';
-            ++column;
-        }
-        out += text.substr(0, end);
-        column += end;
-        text.remove_prefix(std::min(end + 1, text.size()));
-    }
-    out += "\n\n";
-}
-
-constexpr std::string_view group_title(OptionGroup group) {
-    switch (group) {
-        case general:
-            return "Options:";
-        case chain:
-            return "Chain selection and rules:";
-        case source:
-            return "Where blocks come from, and go to:";
-        case storage:
-            return "Store and memory:";
-        case rpc:
-            return "JSON-RPC server:";
-        case zmq:
-            return "ZeroMQ notifications (endpoints: tcp://127.0.0.1:28332, ipc:///path, unix:/path):";
-        case log:
-            return "Logging:";
-    }
-    return "";
 }
 
 }  // namespace
@@ -407,26 +365,6 @@ std::string closest_option(std::string_view name) {
         best_distance = distance;
     }
     return std::string(best);
-}
-
-std::string help_text() {
-    std::string out =
-        "Usage: blockpubd [options]\n\n"
-        "Takes a Bitcoin node's blocks, keeps them, and announces them with bitcoind's ZeroMQ frames.\n"
-        "One dash or two; -no<option> and -<option>=0 turn an option off.\n";
-    bool first = true;
-    OptionGroup group = general;
-    for (const OptionSpec& option : kOptions) {
-        if (first || option.group != group) {
-            group = option.group;
-            out.append("\n").append(group_title(group)).append("\n\n");
-            first = false;
-        }
-        out.append("  -").append(option.name);
-        if (!option.value.empty()) out.append("=").append(option.value);
-        append_wrapped(out, option.help);
-    }
-    return out;
 }
 
 }  // namespace blockpub

@@ -3,12 +3,12 @@
 
 #include "base/hex.hpp"
 #include "daemon/option_table.hpp"
+#include "daemon/setting_files.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace blockpub {
 namespace {
@@ -16,113 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMiB = 1 << 20;
-
-/// A path as the user means it: `~/` is home, a relative one starts at `base`.
-fs::path user_path(std::string_view text, const fs::path& base) {
-    const char* home = std::getenv("HOME");
-    if (home != nullptr && (text == "~" || text.starts_with("~/"))) {
-        return fs::path(home) / fs::path(text.substr(std::min<std::size_t>(2, text.size())));
-    }
-    return base / fs::path(text);
-}
-
-Result<fs::path> base_directory(const Settings& settings) {
-    if (const auto given = settings.text("datadir"); given && !given->empty()) {
-        std::error_code error;
-        return fs::absolute(user_path(*given, fs::path()), error);
-    }
-    const char* home = std::getenv("HOME");
-    if (home == nullptr || *home == '\0') {
-        return fail(Errc::invalid_argument,
-                    "There is no home directory to keep data in: give -datadir=<dir>.");
-    }
-    return fs::path(home) / ".blockpub";
-}
-
-Result<ChainKind> chosen_chain(const Settings& settings) {
-    std::vector<std::string> chosen;
-    for (const char* name : {"regtest", "signet", "testnet", "testnet4"}) {
-        if (settings.flag(name, false))
-            chosen.emplace_back(name == std::string_view("testnet") ? "test" : name);
-    }
-    const auto chain = settings.text("chain");
-    if (chosen.size() + (chain ? 1 : 0) > 1) {
-        return fail(
-            Errc::invalid_argument,
-            "Invalid combination of -regtest, -signet, -testnet, -testnet4 and -chain. Can use at most one.");
-    }
-    const std::string name = !chosen.empty() ? chosen.front() : chain.value_or("main");
-    const auto kind = chain_kind_from_name(name);
-    if (!kind) {
-        return fail(
-            Errc::invalid_argument,
-            fmt::format("Unknown chain {}. Choose one of main, test, testnet4, signet, regtest.", name));
-    }
-    return *kind;
-}
-
-/// The main configuration file, if there is one.
-Result<std::optional<ConfigFile>> main_config(const Settings& command_line, const fs::path& datadir) {
-    if (command_line.negated("conf")) return std::nullopt;
-    if (const auto given = command_line.text("conf")) {
-        auto file = read_config(user_path(*given, datadir));
-        if (!file)
-            return fail(file.error().code, "Error reading configuration file: " + file.error().context);
-        return std::move(*file);
-    }
-    for (const char* name : {"blockpub.conf", "bitcoin.conf"}) {
-        std::error_code error;
-        if (!fs::exists(datadir / name, error)) continue;
-        auto file = read_config(datadir / name);
-        if (!file)
-            return fail(file.error().code, "Error reading configuration file: " + file.error().context);
-        return std::move(*file);
-    }
-    return std::nullopt;
-}
-
-/// Adds the files that `includeconf` lines of the main file name.
-Result<void> add_included(Settings& settings, const std::string& section, const fs::path& datadir,
-                          std::vector<std::string>& warnings) {
-    for (const Setting& include : settings.list("includeconf")) {
-        auto file = read_config(user_path(include.value, datadir));
-        if (!file) {
-            return fail(file.error().code, fmt::format("Error reading configuration file: Failed to include "
-                                                       "configuration file {}: {}",
-                                                       include.value, file.error().context));
-        }
-        std::erase_if(file->entries, [&](const ConfigEntry& entry) {
-            if (entry.name != "includeconf") return false;
-            warnings.push_back(fmt::format(
-                "-includeconf cannot be used from included files; ignoring -includeconf={}", entry.value));
-            return true;
-        });
-        if (auto added = settings.add_file(*file, section); !added) return forward_error(added);
-    }
-    return {};
-}
-
-/// The settings of command line and files together, for the chain that they choose.
-Result<Settings> with_files(const Settings& command_line, std::string& config_file,
-                            std::vector<std::string>& warnings) {
-    const auto datadir = base_directory(command_line);
-    if (!datadir) return std::unexpected(datadir.error());
-    Settings settings = command_line;
-    const auto config = main_config(command_line, *datadir);
-    if (!config) return std::unexpected(config.error());
-    if (*config) {
-        Settings without_sections = command_line;
-        if (auto added = without_sections.add_file(**config, ""); !added) return forward_error(added);
-        const auto chain = chosen_chain(without_sections);
-        if (!chain) return std::unexpected(chain.error());
-        const std::string& section = chain_params(*chain).name;
-        if (auto added = settings.add_file(**config, section); !added) return forward_error(added);
-        if (auto added = add_included(settings, section, *datadir, warnings); !added)
-            return forward_error(added);
-        config_file = (*config)->name;
-    }
-    return settings;
-}
 
 Result<void> refuse_what_is_not_there(const Settings& settings, ChainKind chain) {
     constexpr std::string_view kWays = "-importblocks=<dir>, -loadblock=<file> or the RPC submitblock";
@@ -139,6 +32,11 @@ Result<void> refuse_what_is_not_there(const Settings& settings, ChainKind chain)
         return fail(Errc::invalid_argument,
                     fmt::format("{}: this version accepts no peers; give -listen=0, and blocks by {}.",
                                 settings.find("listen")->origin, kWays));
+    }
+    if (settings.text("rpcwhitelist") || settings.flag("rpcwhitelistdefault", false)) {
+        return fail(Errc::invalid_argument,
+                    "-rpcwhitelist: this version cannot hold users to some methods; leave it out, or write "
+                    "norpcwhitelist=1 and norpcwhitelistdefault=1 in section [blockpub].");
     }
     if (chain == ChainKind::signet && settings.text("signetchallenge")) {
         return fail(Errc::invalid_argument,
@@ -272,11 +170,7 @@ Result<RpcOptions> rpc_options(const Settings& settings, const NodeOptions& opti
                                 rpc.cookie_perms));
     }
     rpc.threads = static_cast<std::size_t>(settings.integer("rpcthreads", 4));
-    rpc.work_queue = static_cast<std::size_t>(settings.integer("rpcworkqueue", 64));
     rpc.timeout = std::chrono::seconds(settings.integer("rpcservertimeout", 30));
-    rpc.whitelist = values(settings, "rpcwhitelist");
-    if (settings.given("rpcwhitelistdefault"))
-        rpc.whitelist_default = settings.flag("rpcwhitelistdefault", false);
     return rpc;
 }
 
@@ -324,54 +218,51 @@ NodeOptions default_options(const ChainParams& params, const fs::path& datadir) 
     return options;
 }
 
-Result<NodeOptions> read_options(Settings command_line) {
-    std::vector<std::string> warnings;
-    std::string config_file;
-    auto settings = with_files(command_line, config_file, warnings);
-    if (!settings) return forward_error(settings);
-    const auto chain = chosen_chain(*settings);
+Result<NodeOptions> read_options(const Settings& command_line) {
+    auto files = read_setting_files(command_line);
+    if (!files) return forward_error(files);
+    const Settings& settings = files->settings;
+    if (auto valid = settings.validate(); !valid) return forward_error(valid);
+    const auto chain = chosen_chain(settings);
     if (!chain) return std::unexpected(chain.error());
+    if (auto possible = refuse_what_is_not_there(settings, *chain); !possible) return forward_error(possible);
     const ChainParams& params = chain_params(*chain);
-    settings->select_network(params.name);
-    if (auto valid = settings->validate(); !valid) return forward_error(valid);
-    if (auto possible = refuse_what_is_not_there(*settings, *chain); !possible)
-        return forward_error(possible);
-    const auto datadir = base_directory(*settings);
+    const auto datadir = base_directory(settings);
     if (!datadir) return std::unexpected(datadir.error());
 
     NodeOptions options = default_options(params, *datadir);
-    options.config_file = std::move(config_file);
-    options.datadir_given = settings->text("datadir").has_value();
-    if (const auto pid = settings->text("pid")) options.pid_file = user_path(*pid, options.chain_dir);
-    options.daemon_wait = settings->flag("daemonwait", false);
-    options.daemonize = options.daemon_wait || settings->flag("daemon", false);
-    options.commands = {settings->text("blocknotify").value_or(""),
-                        settings->text("startupnotify").value_or(""),
-                        settings->text("shutdownnotify").value_or("")};
-    if (auto done = chain_options(*settings, options); !done) return forward_error(done);
-    size_options(*settings, options);
-    auto log = log_options(*settings, options.chain_dir);
+    options.config_file = std::move(files->config_file);
+    options.datadir_given = settings.text("datadir").has_value();
+    if (const auto pid = settings.text("pid")) options.pid_file = user_path(*pid, options.chain_dir);
+    options.daemon_wait = settings.flag("daemonwait", false);
+    options.daemonize = options.daemon_wait || settings.flag("daemon", false);
+    options.commands = {settings.text("blocknotify").value_or(""),
+                        settings.text("startupnotify").value_or(""),
+                        settings.text("shutdownnotify").value_or("")};
+    if (auto done = chain_options(settings, options); !done) return forward_error(done);
+    size_options(settings, options);
+    auto log = log_options(settings, options.chain_dir);
     if (!log) return forward_error(log);
     options.log = std::move(*log);
-    auto sources = source_options(*settings);
+    auto sources = source_options(settings);
     if (!sources) return forward_error(sources);
     options.sources = std::move(*sources);
-    auto rpc = rpc_options(*settings, options);
+    auto rpc = rpc_options(settings, options);
     if (!rpc) return forward_error(rpc);
     options.rpc = std::move(*rpc);
     for (const OptionSpec& option : option_table()) {
         if (option.group != OptionGroup::zmq) continue;
-        const auto single = settings->text(option.name);
+        const auto single = settings.text(option.name);
         if (option.kind == OptionKind::integer && single)
             options.zmq.push_back({std::string(option.name), *single});
         if (option.kind != OptionKind::list) continue;
-        for (auto& value : values(*settings, option.name))
+        for (auto& value : values(settings, option.name))
             options.zmq.push_back({std::string(option.name), value});
     }
-    options.warnings = std::move(warnings);
-    options.warnings.insert(options.warnings.end(), settings->warnings().begin(), settings->warnings().end());
-    warn_of_no_effect(*settings, params.name, options.warnings);
-    options.given = given_lines(*settings);
+    options.warnings = std::move(files->warnings);
+    options.warnings.insert(options.warnings.end(), settings.warnings().begin(), settings.warnings().end());
+    warn_of_no_effect(settings, params.name, options.warnings);
+    options.given = given_lines(settings);
     return options;
 }
 

@@ -3,6 +3,7 @@
 
 #include "daemon/log_file.hpp"
 #include "daemon/settings.hpp"
+#include "notify/zmq_options.hpp"
 #include "primitives/chain_params.hpp"
 
 #include <blockpub/result.hpp>
@@ -29,16 +30,8 @@ struct RpcOptions {
     std::filesystem::path cookie_file;
     std::string cookie_perms = "owner";
     std::size_t threads = 4;
-    std::size_t work_queue = 64;
     std::chrono::seconds timeout{30};
-    std::vector<std::string> whitelist;
-    std::optional<bool> whitelist_default;
-};
-
-/// One `-zmqpub…` option as it was given.
-struct ZmqSetting {
-    std::string name;
-    std::string value;
+    std::size_t max_connections = 512;  ///< from the limit on open files
 };
 
 struct CommandOptions {
@@ -72,7 +65,7 @@ struct NodeOptions {
     CommandOptions commands;
     SourceOptions sources;
     RpcOptions rpc;
-    std::vector<ZmqSetting> zmq;
+    std::vector<ZmqOption> zmq;
 
     std::int64_t mocktime = 0;
     Uint256 minimum_chainwork;
@@ -85,6 +78,7 @@ struct NodeOptions {
     std::size_t recent_block_bytes = std::size_t{64} << 20;
     std::size_t event_memory = std::size_t{64} << 20;
 
+    std::string version;                ///< as the RPC tells it
     std::vector<std::string> warnings;  ///< for the log, in order
     std::vector<std::string> given;     ///< what was given, for the log, secrets left out
 };
@@ -94,6 +88,6 @@ struct NodeOptions {
 
 /// Reads the configuration files that `command_line` leads to, and makes options of it all.
 /// Errors: invalid_argument and io, one sentence that says what to mend.
-[[nodiscard]] Result<NodeOptions> read_options(Settings command_line);
+[[nodiscard]] Result<NodeOptions> read_options(const Settings& command_line);
 
 }  // namespace blockpub

@@ -128,6 +128,8 @@ TEST_SUITE("daemon.log_file") {
         const auto log = LogFile::open({.file = directory.path() / "file/debug.log", .console = false});
         REQUIRE_FALSE(log);
         CHECK(log.error().context.find("file/debug.log") != std::string::npos);
+        CHECK_FALSE(LogFile::open({.file = directory.path() / "none/debug.log", .console = false}));
+        CHECK_FALSE(std::filesystem::exists(directory.path() / "none"));
     }
 
     TEST_CASE("a full disk loses lines, not the daemon") {

@@ -18,7 +18,7 @@ Result<NodeOptions> read(const test::TemporaryDirectory& directory, std::vector<
     for (const auto& argument : arguments) pointers.push_back(argument.c_str());
     auto settings = Settings::from_command_line(pointers);
     if (!settings) return forward_error(settings);
-    return read_options(std::move(*settings));
+    return read_options(*settings);
 }
 
 bool warns(const NodeOptions& options, std::string_view of) {
@@ -86,6 +86,11 @@ TEST_SUITE("daemon.options") {
             {"another signet",
              {"-signet", "-signetchallenge=51"},
              "-signetchallenge: only the default signet is followed; leave the option out."},
+            {"a limit on users",
+             {"-rpcwhitelist=a:stop"},
+             "-rpcwhitelist: this version cannot hold users to some methods; leave it out, or write "
+             "norpcwhitelist=1 "
+             "and norpcwhitelistdefault=1 in section [blockpub]."},
             {"a log category",
              {"-debug=foo"},
              "Unsupported logging category -debug=foo; there are zmq, http, rpc, chain, store, import, bus, "
@@ -198,11 +203,11 @@ TEST_SUITE("daemon.options") {
     TEST_CASE("a file may include others, which may not include more") {
         const test::TemporaryDirectory directory;
         directory.write("blockpub.conf", "includeconf=more.conf\nrpcthreads=3\n");
-        directory.write("more.conf", "rpcthreads=9\nrpcworkqueue=17\nincludeconf=third.conf\n");
+        directory.write("more.conf", "rpcthreads=9\nrpcservertimeout=17\nincludeconf=third.conf\n");
         const auto options = read(directory, {});
         REQUIRE(options);
         CHECK(options->rpc.threads == 3);
-        CHECK(options->rpc.work_queue == 17);
+        CHECK(options->rpc.timeout.count() == 17);
         CHECK(warns(*options,
                     "-includeconf cannot be used from included files; ignoring -includeconf=third.conf"));
         std::filesystem::remove(directory.path() / "more.conf");

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/node.hpp"
+
+#include "base/log.hpp"
+#include "daemon/start_work.hpp"
+#include "daemon/task.hpp"
+#include "notify/command_hooks.hpp"
+#include "notify/zmq_publishers.hpp"
+#include "query/rpc_server.hpp"
+
+#include "store/recent_blocks.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <optional>
+
+namespace blockpub {
+namespace {
+
+using std::chrono::milliseconds;
+
+// The end of the sockets, five seconds after the wish at the latest: what each part of it may take, counted
+// from there.
+constexpr milliseconds kCommandsAlone{1000};  // -shutdownnotify may still ask the RPC something
+constexpr milliseconds kRepliesAlone{2000};   // calls under way find the chain running
+constexpr milliseconds kChainAlone{3500};     // what the chain finishes is still announced
+constexpr milliseconds kLinger{500};          // for what subscribers have not read
+
+constexpr std::string_view kWaysToGiveBlocks =
+    "-importblocks=<bitcoind's blocks directory>, -loadblock=<file>, or the RPC submitblock";
+
+class RunningNode final : public Node {
+ public:
+    RunningNode(NodeOptions options, Logger& logger, StopRequest& stop_request)
+        : options_(std::move(options)),
+          logger_(logger),
+          log_(&logger, LogCategory::general),
+          stop_request_(stop_request) {}
+    ~RunningNode() override { (void)stop(); }
+
+    /// The parts in the order in which they start; the first failure ends the start.
+    Result<void> start_parts() {
+        using Step = Result<void> (RunningNode::*)();
+        for (const Step step :
+             {&RunningNode::listen, &RunningNode::open_store, &RunningNode::open_bus,
+              &RunningNode::bind_publishers, &RunningNode::start_chain, &RunningNode::serve}) {
+            if (auto done = (this->*step)(); !done) return done;
+        }
+        return {};
+    }
+
+    ExitStatus stop() override;
+    Chain& chain() override { return *chain_; }
+    Store& store() override { return *store_; }
+    Bus& bus() override { return *bus_; }
+    std::uint16_t rpc_port() const override { return rpc_ ? rpc_->port() : std::uint16_t{0}; }
+    std::vector<PublisherStatus> publishers() const override { return publishers_->statuses(); }
+    StatusFacts status() const override;
+
+ private:
+    Result<void> listen();
+    Result<void> open_store();
+    Result<void> open_bus();
+    Result<void> bind_publishers();
+    Result<void> start_chain();
+    Result<void> serve();
+    void announce_ready() const;
+    void end_sockets(std::optional<Task>& chain_end);
+
+    const NodeOptions options_;
+    Logger& logger_;
+    const Log log_;
+    StopRequest& stop_request_;
+    Clock clock_;
+    // Each borrows from those above it.
+    std::unique_ptr<RpcServer> rpc_;
+    std::unique_ptr<Store> store_;
+    std::unique_ptr<RecentBlocks> recent_;
+    std::unique_ptr<Bus> bus_;
+    std::unique_ptr<ZmqPublishers> publishers_;
+    std::unique_ptr<CommandHooks> hooks_;
+    std::unique_ptr<Chain> chain_;
+    std::unique_ptr<BlockMiner> miner_;
+    std::unique_ptr<StartWork> work_;
+    bool ready_ = false;
+    bool stopped_ = false;
+    ExitStatus exit_status_ = ExitStatus::ok;
+};
+
+Result<void> RunningNode::listen() {
+    clock_.set_fixed(options_.mocktime);
+    if (auto possible = StartWork::check(options_.sources, *options_.params); !possible) return possible;
+    if (!options_.rpc.server) return {};
+    RpcServerOptions rpc;
+    rpc.port = options_.rpc.port;
+    rpc.bind = options_.rpc.bind;
+    rpc.allow_ip = options_.rpc.allow_ip;
+    rpc.threads = static_cast<unsigned>(options_.rpc.threads);
+    rpc.timeout = options_.rpc.timeout;
+    rpc.max_connections = options_.rpc.max_connections;
+    rpc.user = options_.rpc.user.value_or("");
+    rpc.password = options_.rpc.password.value_or("");
+    rpc.hashed_passwords = options_.rpc.auth;
+    rpc.cookie_path = options_.rpc.cookie_file;
+    rpc.cookie_access = *cookie_access_from_name(options_.rpc.cookie_perms);
+    auto listening = RpcServer::listen(std::move(rpc), logger_);
+    if (!listening) return forward_error(listening);
+    rpc_ = std::move(*listening);
+    rpc_->set_warmup("Loading block index…");
+    for (const std::string& sentence : rpc_->warnings()) log_.warning("{}", sentence);
+    return {};
+}
+
+Result<void> RunningNode::open_store() {
+    StoreOptions store;
+    store.directory = options_.chain_dir;
+    store.network_magic = options_.params->magic;
+    store.genesis_hash = options_.params->genesis_hash;
+    store.segment_bytes = options_.segment_bytes;
+    store.map_bytes = options_.map_bytes;
+    store.min_free_disk = options_.min_free_disk;
+    store.open_segments = options_.open_segments;
+    store.logger = &logger_;
+    auto opened = Store::open(std::move(store));
+    if (!opened) return forward_error(opened);
+    store_ = std::move(*opened);
+    recent_ = std::make_unique<RecentBlocks>(store_->block_reader(), options_.recent_block_bytes);
+    return {};
+}
+
+Result<void> RunningNode::open_bus() {
+    const auto snapshot = store_->snapshot();
+    if (!snapshot) return std::unexpected(snapshot.error());
+    const auto next = snapshot->next_event();
+    if (!next) return std::unexpected(next.error());
+    bus_ = std::make_unique<Bus>(BusOptions{
+        .memory_limit = options_.event_memory, .log = store_.get(), .next_index = *next, .logger = &logger_});
+    return {};
+}
+
+Result<void> RunningNode::bind_publishers() {
+    auto bound = ZmqPublishers::bind(options_.zmq, *bus_, *recent_, logger_, kLinger);
+    if (!bound) return forward_error(bound);
+    publishers_ = std::move(*bound);
+    for (const std::string& address : publishers_->exposed()) {
+        log_.warning(
+            "{} can be reached from other machines: whoever connects reads all that is published there, and "
+            "takes its share of memory and bandwidth.",
+            address);
+    }
+    hooks_ = std::make_unique<CommandHooks>(
+        CommandHookOptions{.block_notify = options_.commands.block_notify,
+                           .startup_notify = options_.commands.startup_notify,
+                           .shutdown_notify = options_.commands.shutdown_notify},
+        *bus_, logger_);
+    return {};
+}
+
+Result<void> RunningNode::start_chain() {
+    ChainOptions chain;
+    chain.params = options_.params;
+    chain.store = store_.get();
+    chain.bus = bus_.get();
+    chain.recent = recent_.get();
+    chain.clock = &clock_;
+    chain.logger = &logger_;
+    chain.minimum_chainwork = options_.minimum_chainwork;
+    chain.max_tip_age = options_.max_tip_age;
+    chain.waiting_limit = options_.waiting_limit;
+    auto started = Chain::start(std::move(chain));
+    if (!started) return forward_error(started);
+    chain_ = std::move(*started);
+    return {};
+}
+
+Result<void> RunningNode::serve() {
+
+    if (rpc_) {
+        RpcContext context;
+        context.store = store_.get();
+        context.blocks = recent_.get();
+        context.chain = chain_.get();
+        context.params = options_.params;
+        context.clock = &clock_;
+        context.logger = &logger_;
+        context.request_stop = [this] { stop_request_.request(); };
+        context.version = options_.version;
+        context.notifications = publishers_.get();
+        context.publishers = publishers_.get();
+        context.miner = miner_.get();
+        rpc_->set_ready(std::move(context));
+    }
+    work_ = std::make_unique<StartWork>(options_.sources, *chain_, *store_, *recent_, *options_.params,
+                                        logger_, stop_request_);
+    announce_ready();
+    ready_ = true;
+    hooks_->run_startup();
+    return {};
+}
+
+void RunningNode::announce_ready() const {
+    if (!options_.sources.any()) {
+        log_.warning("No source of blocks was given: nothing will come by itself. Give {}.",
+                     kWaysToGiveBlocks);
+    }
+    for (const NotificationRow& row : publishers_->rows()) log_.info("Publishing {} at {}", row.type, row.address);
+    for (const PublisherStatus& publisher : publishers_->statuses()) log_.info("Bound {}", publisher.endpoint);
+    if (rpc_) {
+        log_.info("RPC at {}, {}", fmt::join(rpc_->addresses(), " and "),
+                  status().cookie_path.empty() ? "with -rpcpassword" : "cookie " + status().cookie_path);
+    }
+    const ChainStatus chain = chain_->status();
+    log_.info("Ready: chain {}, tip {} at height {}", options_.params->name, chain.tip.hash.display_hex(),
+              chain.tip.height.value);
+}
+
+StatusFacts RunningNode::status() const {
+    StatusFacts facts;
+    facts.chain = chain_->status();
+    facts.now = clock_.now_seconds();
+    facts.source = work_ ? work_->source() : "submitblock";
+    for (const PublisherStatus& publisher : publishers_->statuses()) {
+        facts.endpoints.push_back(publisher.endpoint);
+        if (publisher.failing) facts.failing.push_back(publisher.endpoint);
+    }
+    if (!rpc_) return facts;
+    facts.rpc_addresses = rpc_->addresses();
+    if (!options_.rpc.password) facts.cookie_path = options_.rpc.cookie_file.string();
+    return facts;
+}
+
+void RunningNode::end_sockets(std::optional<Task>& chain_end) {
+    const auto began = std::chrono::steady_clock::now();
+    std::optional<Task> commands;
+    std::optional<Task> replies;
+    if (hooks_ && ready_) commands.emplace("shutdownnotify", [this] { hooks_->run_shutdown(); });
+    if (work_) work_->request_stop();
+    if (commands) (void)commands->wait_until(began + kCommandsAlone);
+    if (rpc_) replies.emplace("rpc-stop", [this] { rpc_->stop(); });
+    if (replies) (void)replies->wait_until(began + kRepliesAlone);
+    if (chain_) chain_end.emplace("chain-stop", [this] { chain_->stop(); });
+    if (chain_end) (void)chain_end->wait_until(began + kChainAlone);
+    if (publishers_) publishers_->stop();
+}
+
+ExitStatus RunningNode::stop() {
+    if (std::exchange(stopped_, true)) return exit_status_;
+    if (ready_) log_.info("Shutdown: in progress...");
+    {
+        std::optional<Task> chain_end;
+        end_sockets(chain_end);
+        const auto began = std::chrono::steady_clock::now();
+        for (auto next = began; chain_end;) {
+            next += std::chrono::seconds(1);
+            if (chain_end->wait_until(next)) break;
+            log_.info("Shutdown: writing to the disk for {} s, {} bytes to go",
+                      std::chrono::duration_cast<std::chrono::seconds>(next - began).count(),
+                      store_->pending_bytes());
+        }
+    }
+    if (work_) work_->wait();
+    const bool unfinished = work_ && work_->unfinished();
+    if (chain_) {
+        const ChainStatus chain = chain_->status();
+        if (chain.write_stopped)
+            exit_status_ = ExitStatus::write_stopped;
+        else if (!chain.write_error.empty())
+            exit_status_ = ExitStatus::not_written;
+        else if (unfinished)
+            exit_status_ = ExitStatus::work_unfinished;
+    }
+    work_.reset();
+    rpc_.reset();
+    miner_.reset();
+    chain_.reset();
+    hooks_.reset();
+    publishers_.reset();
+    if (bus_) bus_->stop();
+    bus_.reset();
+    recent_.reset();
+    store_.reset();
+    return exit_status_;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Node>> Node::start(NodeOptions options, Logger& logger, StopRequest& stop_request) {
+    auto node = std::make_unique<RunningNode>(std::move(options), logger, stop_request);
+    if (auto started = node->start_parts(); !started) return forward_error(started);
+    return node;
+}
+
+}  // namespace blockpub

@@ -21,12 +21,17 @@ namespace {
 
 constexpr std::uint64_t kSegmentBytes = std::uint64_t{16} << 20;
 
+// Where the size does not matter: four of these blobs fill such a segment.
+constexpr std::uint64_t kSmallSegment = std::uint64_t{1} << 20;
+constexpr std::size_t kQuarter = 180'000;
+
 /// The segments of one directory, opened as the store does.
 struct Segments {
-    explicit Segments(const std::filesystem::path& directory, std::size_t open_segments = 8)
+    explicit Segments(const std::filesystem::path& directory, std::uint64_t segment_bytes = kSmallSegment,
+                      std::size_t open_segments = 8)
         : janitor(std::make_shared<Janitor>()) {
         options.directory = directory / "blocks";
-        options.segment_bytes = kSegmentBytes;
+        options.segment_bytes = segment_bytes;
         options.open_segments = open_segments;
         options.janitor = janitor;
         options.faults = &faults;
@@ -79,7 +84,7 @@ std::filesystem::path file_of(const std::filesystem::path& directory, const char
 
 TEST_CASE("every view stays good over a hundred later commits and across seals") {
     const TemporaryDirectory directory;
-    Segments fixture(directory.path());
+    Segments fixture(directory.path(), kSegmentBytes);
     auto& segments = fixture.open();
     struct View {
         MappedBytes bytes;
@@ -148,7 +153,7 @@ TEST_CASE("a segment filled to the last page takes its transaction, whatever the
     for (const Case& c : kCases) {
         CAPTURE(std::string(c.name));
         const TemporaryDirectory directory;
-        Segments fixture(directory.path());
+        Segments fixture(directory.path(), kSegmentBytes);
         auto& segments = fixture.open();
         std::mt19937_64 random(7);
         std::uniform_int_distribution<std::size_t> size(c.smallest, c.largest);
@@ -170,7 +175,7 @@ TEST_CASE("a segment filled to the last page takes its transaction, whatever the
 
 TEST_CASE("the largest blob that is said to fit does, and the next goes to the next segment") {
     const TemporaryDirectory directory;
-    Segments fixture(directory.path());
+    Segments fixture(directory.path(), kSegmentBytes);
     auto& segments = fixture.open();
     SegmentFill fill(4096, kSegmentBytes, 2);
     for (int i = 0; i < 3; ++i) {
@@ -194,7 +199,7 @@ TEST_CASE("the foreseen pages are never less than those that LMDB uses") {
           std::size_t{4080}, std::size_t{4081}, std::size_t{50'000}}) {
         CAPTURE(size);
         const TemporaryDirectory directory;
-        Segments fixture(directory.path());
+        Segments fixture(directory.path(), kSegmentBytes);
         auto& segments = fixture.open();
         SegmentFill fill(4096, kSegmentBytes, 2);
         for (std::uint64_t i = 0; i < 200; ++i) {
@@ -210,7 +215,7 @@ TEST_CASE("the foreseen pages are never less than those that LMDB uses") {
 
 TEST_CASE("a blob larger than a segment is refused, an empty one is kept") {
     const TemporaryDirectory directory;
-    Segments fixture(directory.path());
+    Segments fixture(directory.path(), kSegmentBytes);
     auto& segments = fixture.open();
     CHECK(error_of(segments.append(blob_of(1, kSegmentBytes))).code == Errc::limit);
     const auto place = must(segments.append(SharedBytes()));
@@ -238,7 +243,7 @@ TEST_CASE("a write that fails loses nothing, and the same places are written by 
         {"commit, EIO", Point::segment_commit, EIO, Errc::io},
     };
     std::vector<SharedBytes> blobs;
-    for (std::uint64_t i = 0; i < 6; ++i) blobs.push_back(blob_of(i, 3'900'000));
+    for (std::uint64_t i = 0; i < 6; ++i) blobs.push_back(blob_of(i, kQuarter));
     for (const Case& c : kCases) {
         // Skipping commits lets the failure fall into the second of the two segments that are written.
         for (const int skip : {0, 1}) {
@@ -249,7 +254,7 @@ TEST_CASE("a write that fails loses nothing, and the same places are written by 
             std::vector<BlobPlace> places;
             auto& segments = fixture.open();
             for (std::uint64_t i = 0; i < 6; ++i)
-                places.push_back(must(segments.append(blob_of(i, 3'900'000))));
+                places.push_back(must(segments.append(blob_of(i, kQuarter))));
             CHECK(segments.end().segment == 1);
             fixture.faults.fail(c.point, c.code, c.point == Point::segment_put ? 4 * skip : skip);
             for (int attempt = 0; attempt < 2; ++attempt) {
@@ -301,32 +306,32 @@ TEST_CASE("numbers go on after the last one that is in the file") {
 
 TEST_CASE("a sealed segment loses its lock file and is opened again when it is read") {
     const TemporaryDirectory directory;
-    Segments fixture(directory.path(), 2);
+    Segments fixture(directory.path(), kSmallSegment, 2);
     auto& segments = fixture.open();
-    const auto places = fill_until(segments, 5, 3'900'000, 2);
+    const auto places = fill_until(segments, 5, kQuarter, 2);
     for (const char* name : {"00000.mdb", "00001.mdb", "00002.mdb", "00003.mdb", "00004.mdb"}) {
         CHECK(std::filesystem::exists(file_of(directory.path(), name)));
         CHECK_FALSE(std::filesystem::exists(file_of(directory.path(), name) += "-lock"));
     }
     CHECK(std::filesystem::exists(file_of(directory.path(), "00005.mdb-lock")));
-    for (std::size_t i = 0; i < places.size(); ++i) CHECK(must(segments.read(places[i])).size() == 3'900'000);
+    for (std::size_t i = 0; i < places.size(); ++i) CHECK(must(segments.read(places[i])).size() == kQuarter);
     // Two sealed ones and the one that is written.
     CHECK(segments.counters().open_segments == 3);
     CHECK(segments.counters().segments == 6);
-    CHECK(segments.counters().bytes_on_disk > places.size() * 3'900'000);
+    CHECK(segments.counters().bytes_on_disk > places.size() * kQuarter);
 }
 
 TEST_CASE("a blob of a segment that is gone is unavailable, a view of it stays good") {
     const TemporaryDirectory directory;
-    Segments fixture(directory.path(), 1);
+    Segments fixture(directory.path(), kSmallSegment, 1);
     auto& segments = fixture.open();
-    const auto places = fill_until(segments, 2, 3'900'000, 2);
+    const auto places = fill_until(segments, 2, kQuarter, 2);
     const auto view = must(segments.map(places[0]));
     std::filesystem::remove(file_of(directory.path(), "00000.mdb"));
     must(segments.read(places[5]));  // the only place among the open ones is taken
     CHECK(error_of(segments.read(places[0])).code == Errc::unavailable);
     CHECK(error_of(segments.map(places[1])).code == Errc::unavailable);
-    CHECK(same_bytes(view, blob_of(0, 3'900'000)));
+    CHECK(same_bytes(view, blob_of(0, kQuarter)));
 }
 
 TEST_CASE("a place that holds nothing, or something of another size, is corrupt") {
@@ -348,15 +353,15 @@ TEST_CASE("a segment that is cut short is named") {
     const TemporaryDirectory directory;
     Segments fixture(directory.path());
     std::vector<BlobPlace> places;
-    places = fill_until(fixture.open(), 1, 3'900'000, 2);
+    places = fill_until(fixture.open(), 1, kQuarter, 2);
     fixture.close();
     SUBCASE("a sealed one, when it is read") {
-        std::filesystem::resize_file(file_of(directory.path(), "00000.mdb"), 9'000'000);
+        std::filesystem::resize_file(file_of(directory.path(), "00000.mdb"), 300'000);
         auto& segments = fixture.open();
         const auto error = error_of(segments.read(places[0]));
         CHECK(error.code == Errc::corrupt);
         CHECK(error.context.find("00000.mdb") != std::string::npos);
-        CHECK(must(segments.read(places.back())).size() == 3'900'000);
+        CHECK(must(segments.read(places.back())).size() == kQuarter);
     }
     SUBCASE("the one that is written, at the start") {
         std::filesystem::resize_file(file_of(directory.path(), "00001.mdb"), 9000);
@@ -385,7 +390,7 @@ TEST_CASE("a file whose first commit never reached the disk is made anew") {
         CAPTURE(std::string(c.name));
         const TemporaryDirectory directory;
         Segments fixture(directory.path());
-        const auto places = fill_until(fixture.open(), 1, 3'900'000, 2);
+        const auto places = fill_until(fixture.open(), 1, kQuarter, 2);
         const auto end = fixture.segments->end();
         fixture.close();
         fixture.options.referenced_end = end;
@@ -394,7 +399,7 @@ TEST_CASE("a file whose first commit never reached the disk is made anew") {
         const auto place = must(segments.append(blob_of(77, 1000)));
         must(segments.commit());
         CHECK(same_bytes(must(segments.read(place)), blob_of(77, 1000)));
-        CHECK(must(segments.read(places[0])).size() == 3'900'000);
+        CHECK(must(segments.read(places[0])).size() == kQuarter);
     }
 }
 

@@ -147,7 +147,7 @@ TEST_CASE("tables and layers together show what a model shows, over commits, fai
     auto store = open_store(options);
     Model model;
     Model committed;
-    for (int round = 0; round < 600; ++round) {
+    for (int round = 0; round < 300; ++round) {
         store->apply(random_changes(random, model));
         switch (random() % 20) {
             case 0:

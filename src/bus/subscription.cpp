@@ -67,14 +67,15 @@ struct Subscription::Impl {
     const std::string name_;
     EventHandler& handler_;
 
-    // Internally synchronised.
-    WindowCursor cursor_;
-    std::atomic<bool> ending_{false};
-    std::atomic<std::uint64_t> failures_{0};
-
     Mutex mutex_;
     CondVar condition_;
     bool woken_ BLOCKPUB_GUARDED_BY(mutex_) = false;
+
+    // Internally synchronised. The cursor comes behind what its wake-ups use: they begin with it and end with
+    // it.
+    WindowCursor cursor_;
+    std::atomic<bool> ending_{false};
+    std::atomic<std::uint64_t> failures_{0};
 
     // Only on the subscription's thread.
     std::chrono::milliseconds pause_{0};

@@ -219,21 +219,27 @@ bool BlockScanner::pass_zeros(const Window& window) {
 bool BlockScanner::find_magic(const Window& window) {
     std::array<std::uint8_t, kMagicSize> magic{};
     write_le(magic.data(), params_.magic);
+    std::size_t keep = kMagicSize - 1;  // the window's last bytes may be the beginning of a magic
     while (true) {
         const ByteSpan bytes = window.from(position_);
         const void* found = ::memmem(bytes.data(), bytes.size(), magic.data(), magic.size());
-        if (found == nullptr) {
-            // The window's last bytes may be the beginning of a magic.
-            const std::size_t keep = window.reaches_end ? 0 : std::min(bytes.size(), kMagicSize - 1);
-            position_ += bytes.size() - keep;
-            wanted_end_ = position_ + kRecordPrefix;
-            return window.reaches_end;
-        }
+        if (found == nullptr) break;
         position_ += static_cast<std::size_t>(static_cast<const std::uint8_t*>(found) - bytes.data());
         const std::size_t zeros = count_raw_zeros(window.from(position_), position_);
-        if (zeros < kRecordPrefix) return true;
-        position_ += zeros;
+        const bool to_the_end = position_ + zeros == window.end();
+        if (zeros < kRecordPrefix && !to_the_end) return true;
+        // Preallocated space under a key that contains the magic. Its last bytes may belong to a record, too.
+        if (to_the_end) {
+            keep = kRecordPrefix - 1;
+            break;
+        }
+        position_ += zeros - (kRecordPrefix - 1);
     }
+    if (window.reaches_end) keep = 0;
+    const std::uint64_t left = window.end() - position_;
+    position_ += left - std::min<std::uint64_t>(left, keep);
+    wanted_end_ = window.end() + kRecordPrefix;
+    return window.reaches_end;
 }
 
 std::size_t BlockScanner::count_raw_zeros(ByteSpan bytes, std::uint64_t offset) const {

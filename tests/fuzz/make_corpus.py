@@ -162,6 +162,39 @@ def blocks():
     return files
 
 
+def block_files():
+    """Eight bytes of key, one of window size, then the file."""
+    magic = bytes.fromhex("fabfb5da")
+    raw = small(CHAIN, 1000, 3)
+    one, two, three = (magic + struct.pack("<I", len(block)) + block for block in raw)
+    other = bytes.fromhex("f9beb4d9ea010000") + BLOCK170
+    plain = bytes(8)
+    key = (VECTORS / "xor.dat").read_bytes()
+
+    def under(some_key, data):
+        return bytes(byte ^ some_key[i % 8] for i, byte in enumerate(data))
+
+    files = {
+        "records": one + two + three,
+        "zero-tail": one + bytes(100),
+        "zero-gap": one + bytes(17) + two,
+        "junk": b"junk" + one + b"\xff" + two + b"tail",
+        "torn-by-the-end": one + two[:-1],
+        "torn-by-the-next": one[:-5] + two + three[: len(three) // 2] + one,
+        "lengths": magic + bytes(4) + magic + b"\xff\xff\xff\x7f" + magic + magic + one + magic + b"\x00\x09\x3d\x00",
+        "slack": magic + struct.pack("<I", len(raw[0]) + 20) + raw[0] + bytes(20) + two,
+        "no-work": one[:80] + b"\x21" + one[81:] + two,
+        "other-network": other + one + other[:300] + two,
+        "magics": magic * 20,
+    }
+    out = {name: plain + b"\x3f" + data for name, data in files.items()}
+    out |= {f"key-{name}": key + b"\x06" + under(key, data) for name, data in files.items()}
+    out["key-raw-zeros"] = key + b"\x1f" + under(key, one) + bytes(40) + bytes(under(key, bytes(len(one) + 40) + two)[len(one) + 40 :])
+    out["key-is-magic"] = magic * 2 + b"\x10" + under(magic * 2, one + two) + bytes(64)
+    out["empty"] = plain + b"\x00"
+    return out
+
+
 def compact_sizes():
     files = {"empty": b""}
     values = [0, 1, 252, 253, 254, 255, 256, 0xFFFF, 0x10000, 0x1FFFFFF, 0x2000000, 0x2000001, 0xFFFFFFFF, 2**32, 2**64 - 1]
@@ -277,6 +310,7 @@ if __name__ == "__main__":
     write("header", headers())
     write("transaction", transactions())
     write("block", blocks())
+    write("block_file", block_files())
     write("compact_size", compact_sizes())
     write("address", addresses())
     write("descriptor", descriptors())

@@ -306,6 +306,72 @@ def compact_targets():
     return files
 
 
+def http_heads():
+    basic = "Authorization: Basic dXNlcjpwYXNzd29yZA==\r\n"
+    texts = {
+        "post": "POST / HTTP/1.1\r\nHost: 127.0.0.1:8372\r\n" + basic + "Content-Length: 2\r\n\r\n{}",
+        "bare-line-feeds": "POST / HTTP/1.0\nContent-Length: 2\n\n{}",
+        "blank-lines-before": "\r\n\n\r\nGET / HTTP/1.1\r\n\r\n",
+        "absolute": "GET http://node.example:8332/rest/chaininfo.json?x=y HTTP/1.1\r\n\r\n",
+        "absolute-no-path": "GET http://node.example HTTP/1.1\r\n\r\n",
+        "asterisk": "OPTIONS * HTTP/1.1\r\n\r\n",
+        "folded": "GET / HTTP/1.1\r\nX-Long: one\r\n two\n\tthree\r\n\r\n",
+        "folded-length": "POST / HTTP/1.1\r\nContent-Length: 1\r\n 0\r\n\r\n",
+        "folded-first": "GET / HTTP/1.1\r\n X: y\r\n\r\n",
+        "both-lengths": "POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "lengths-differ": "POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        "length-huge": "POST / HTTP/1.1\r\nContent-Length: 18446744073709551616\r\n\r\n",
+        "length-signed": "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+        "expect": "POST / HTTP/1.1\r\nExpect: 100-Continue\r\nContent-Length: 1\r\n\r\n",
+        "connection": "GET / HTTP/1.1\r\nConnection: keep-alive, close ,x\r\n\r\n",
+        "colon-apart": "GET / HTTP/1.1\r\nHost : x\r\n\r\n",
+        "no-colon": "GET / HTTP/1.1\r\nHost\r\n\r\n",
+        "no-version": "GET /\r\n\r\n",
+        "http2": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        "return-inside": "GET / HTTP/1.1\r\nX: a\rb\r\n\r\n",
+        "nul": "GET / HTTP/1.1\r\nX: a\0b\r\n\r\n",
+        "basic-wrong": "POST / HTTP/1.1\r\nAuthorization: Basic dXNlcjpwYXNzd29yZ===\r\n\r\n",
+        "chunks": "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nWiki\r\nA;x=\"y\"\r\n0123456789\r\n0\r\nT: r\r\n\r\nGET",
+        "chunks-bare": "POST / HTTP/1.1\nTransfer-Encoding: chunked\n\n1\na\n0\n\n",
+        "chunk-huge": "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n",
+        "chunk-long": "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n",
+        "coding-list": "POST / HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
+    }
+    return {name: text.encode() for name, text in texts.items()}
+
+
+def json_calls():
+    texts = {
+        "one": '{"jsonrpc":"1.0","id":1,"method":"echo","params":["a",1.50,null,{"b":[true]}]}',
+        "two": '{"jsonrpc":"2.0","id":"x","method":"help","params":{"command":"echo"}}',
+        "notification": '{"jsonrpc":"2.0","method":"uptime"}',
+        "batch": '[{"id":1,"method":"uptime"},{"jsonrpc":"2.0","method":"stop"},7,{"pizza":"sausage"},[]]',
+        "batch-empty": "[]",
+        "batch-of-notifications": '[{"jsonrpc":"2.0","method":"uptime"}]',
+        "named": '{"id":null,"method":"typed","params":{"args":["' + "ab" * 32 + '"],"n":5,"flag":false,"map":{}}}',
+        "named-twice": '{"id":1,"method":"typed","params":{"hash":"x","hash":"y"}}',
+        "half-way": '{"id":1,"method":"typed","params":["' + "ab" * 32 + '",5,true]}',
+        "typed-wrong": '{"id":1,"method":"typed","params":[1,"x",[],{},null]}',
+        "many": '{"id":1,"method":"typed","params":[' + ",".join("0123456789" * 2) + "]}",
+        "ids": '[{"id":-0},{"id":1e999},{"id":"\\ud83d\\ude00"},{"id":[[[]]]},{"id":{"a":{}}}]',
+        "escapes": '["\\u0000\\u001f\\"\\\\\\/\\b\\f\\n\\r\\t\\ud834\\udd1e"]',
+        "surrogate": '["\\ud834"]',
+        "versions": '[{"jsonrpc":2},{"jsonrpc":"3.0"},{"jsonrpc":null,"method":"uptime"}]',
+        "not-json": "this is bad",
+        "scalar": "null",
+        "spaces": ' \t\r\n{ "id" : 1 , "method" : "uptime" } \n',
+        "trailing": '{"id":1,"method":"uptime"}x',
+        "nested": '{"id":' + "[" * 200 + "]" * 200 + ',"method":"uptime"}',
+        "deep": "[" * 600,
+        "numbers": "[0,-0,1.0,1E+5,0.1e-9,123456789012345678901234567890,01]",
+        "unicode": '["\u00e9\u20ac\U0001f600"]',
+    }
+    files = {name: text.encode() for name, text in texts.items()}
+    files["overlong"] = b'["\xc0\x80"]'
+    files["not-utf-8"] = b'{"id":"\xff","method":"uptime"}'
+    return files
+
+
 if __name__ == "__main__":
     write("header", headers())
     write("transaction", transactions())
@@ -316,3 +382,5 @@ if __name__ == "__main__":
     write("descriptor", descriptors())
     write("hex", hexadecimal())
     write("compact_target", compact_targets())
+    write("http_head", http_heads())
+    write("json_rpc", json_calls())

@@ -6,11 +6,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace blockpub {
 namespace {
@@ -63,6 +67,21 @@ struct Request {
     Endpoint endpoint;
 };
 
+/// The items sorted by topic; those of one topic stay as they were. std::stable_sort would do, but for
+/// clang's warning of what libstdc++ 12 has in it.
+template <class Item, class Topic>
+std::vector<Item> in_order(const std::vector<Item>& items, const std::array<std::string_view, 5>& topics,
+                           Topic topic) {
+    std::vector<Item> sorted;
+    sorted.reserve(items.size());
+    for (const std::string_view wanted : topics) {
+        for (const Item& item : items) {
+            if (std::invoke(topic, item) == wanted) sorted.push_back(item);
+        }
+    }
+    return sorted;
+}
+
 /// Sorted by the order of report, equal topics as given.
 Result<std::vector<Request>> parse_requests(std::span<const ZmqOption> options,
                                             std::map<std::string, int>& marks) {
@@ -88,10 +107,7 @@ Result<std::vector<Request>> parse_requests(std::span<const ZmqOption> options,
         }
         requests.push_back({spelling(option), name->topic, reported_address(option.value), *endpoint});
     }
-    std::ranges::stable_sort(requests, {}, [](const Request& request) {
-        return std::ranges::find(kTopicsInReportOrder, request.topic) - kTopicsInReportOrder.begin();
-    });
-    return requests;
+    return in_order(requests, kTopicsInReportOrder, &Request::topic);
 }
 
 }  // namespace
@@ -120,9 +136,7 @@ Result<ZmqPlan> plan_publishers(std::span<const ZmqOption> options) {
         plan.rows[i].effective_high_water_mark = plan.publishers[publisher_of_row[i]].high_water_mark;
     }
     for (PublisherPlan& publisher : plan.publishers) {
-        std::ranges::stable_sort(publisher.topics, {}, [](const std::string& topic) {
-            return std::ranges::find(kTopicsInSendingOrder, topic) - kTopicsInSendingOrder.begin();
-        });
+        publisher.topics = in_order(publisher.topics, kTopicsInSendingOrder, std::identity{});
     }
     return plan;
 }

@@ -8,7 +8,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -17,6 +19,7 @@ namespace blockpub {
 namespace {
 
 constexpr std::chrono::milliseconds kStopGrace{4000};
+constexpr std::chrono::seconds kDefaultTimeout{30};
 
 /// Splits `host`, `host:port`, `[v6]:port` or a bare IPv6 address.
 Result<HttpEndpoint> endpoint_from(std::string_view text, std::uint16_t default_port) {
@@ -108,6 +111,7 @@ struct RpcServer::Impl {
     HttpRouter router;
     std::optional<AddressFilter> filter;
     std::optional<RpcCookie> cookie;
+    std::once_flag stopped;
     std::unique_ptr<HttpServer> http;  // its threads use all of the above
 };
 
@@ -126,11 +130,12 @@ Result<std::unique_ptr<RpcServer>> RpcServer::listen(RpcServerOptions options, L
     auto impl = std::make_unique<Impl>(logger);
     impl->warnings = std::move(listening->warnings);
     impl->filter.emplace(impl->router, std::move(listening->allowed));
-    auto http = HttpServer::listen({.endpoints = std::move(listening->endpoints),
-                                    .threads = options.threads,
-                                    .timeout = options.timeout,
-                                    .max_connections = options.max_connections},
-                                   *impl->filter, logger);
+    auto http =
+        HttpServer::listen({.endpoints = std::move(listening->endpoints),
+                            .threads = std::max(options.threads, 1u),
+                            .timeout = options.timeout.count() > 0 ? options.timeout : kDefaultTimeout,
+                            .max_connections = options.max_connections},
+                           *impl->filter, logger);
     if (!http) return forward_error(http);
     impl->http = std::move(*http);
 
@@ -165,8 +170,11 @@ void RpcServer::set_ready(RpcContext context) {
 }
 
 void RpcServer::stop() {
-    impl_->http->stop(kStopGrace);
-    impl_->cookie.reset();
+    // Who comes second waits for the first: the cookie is let go once.
+    std::call_once(impl_->stopped, [this] {
+        impl_->http->stop(kStopGrace);
+        impl_->cookie.reset();
+    });
 }
 
 std::vector<std::string> RpcServer::addresses() const {

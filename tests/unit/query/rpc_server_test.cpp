@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
 
 using namespace blockpub;
 using namespace blockpub::test;
@@ -194,6 +195,22 @@ TEST_CASE("options that make no sense alone are warned of, dangerous ones too") 
     REQUIRE(server->warnings().size() == 1);
     CHECK(server->warnings()[0].find("untrusted networks") != std::string::npos);
     CHECK(server->addresses()[0].starts_with("0.0.0.0:"));
+}
+
+TEST_CASE("stopping from two threads at once stops once, and both come back when it is done") {
+    NullLogger logger;
+    for (int round = 0; round < 20; ++round) {
+        std::string name = (std::filesystem::temp_directory_path() / "blockpub-rpc-XXXXXX").string();
+        const std::filesystem::path directory = ::mkdtemp(name.data());
+        const auto server = serve({.cookie_path = directory / ".cookie"}, logger);
+        const std::uint16_t port = server->port();
+        std::thread other([&] { server->stop(); });
+        server->stop();
+        CHECK_FALSE(std::filesystem::exists(directory / ".cookie"));
+        CHECK_THROWS(RawClient(port));
+        other.join();
+        std::filesystem::remove_all(directory);
+    }
 }
 
 TEST_CASE("malformed options name themselves") {

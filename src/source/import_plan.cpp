@@ -16,18 +16,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The number in `blkNNNNN.dat`; nothing for other names.
-std::optional<std::uint64_t> block_file_number(std::string_view name) {
-    constexpr std::string_view prefix = "blk";
-    constexpr std::string_view suffix = ".dat";
-    if (!name.starts_with(prefix) || !name.ends_with(suffix)) return std::nullopt;
-    name = name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());
-    std::uint64_t number = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-    if (name.size() < 5 || error != std::errc() || end != name.data() + name.size()) return std::nullopt;
-    return number;
-}
-
 using NumberedFiles = std::vector<std::pair<std::uint64_t, fs::path>>;
 
 Result<NumberedFiles> find_block_files(const fs::path& directory) {
@@ -62,6 +50,17 @@ std::optional<fs::path> likely_directory(const fs::path& directory) {
 }
 
 }  // namespace
+
+std::optional<std::uint64_t> block_file_number(std::string_view name) {
+    constexpr std::string_view prefix = "blk";
+    constexpr std::string_view suffix = ".dat";
+    if (!name.starts_with(prefix) || !name.ends_with(suffix)) return std::nullopt;
+    name = name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+    if (name.size() < 5 || error != std::errc() || end != name.data() + name.size()) return std::nullopt;
+    return number;
+}
 
 Result<std::vector<PlannedFile>> list_block_files(const fs::path& directory) {
     auto files = find_block_files(directory);

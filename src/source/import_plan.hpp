@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace blockpub {
@@ -26,6 +27,9 @@ struct PlannedFile {
     std::uint64_t size = 0;
     XorKey key;
 };
+
+/// The number in `blkNNNNN.dat`; nothing for other names.
+[[nodiscard]] std::optional<std::uint64_t> block_file_number(std::string_view name);
 
 /// The `blkNNNNN.dat` files of `directory`, in the order of their numbers, under its key.
 /// Errors: not_found (no such directory, or no block file in it; names a `blocks` directory below that has

@@ -213,14 +213,15 @@ bool HttpConnection::take_discarded() {
 
 bool HttpConnection::answer() {
     set_waits(Waits::service);
+    std::optional<HttpAnswer> answer;
     try {
-        HttpAnswer answer = core_.service.answer(request_);
-        if (auto* response = std::get_if<HttpResponse>(&answer)) return respond(std::move(*response));
-        return run_job(std::move(std::get<HttpJob>(answer)));
+        answer = core_.service.answer(request_);
     } catch (const std::exception& failure) {
         core_.log.error("a request could not be answered: {}", failure.what());
         return reject(500, "internal error");
     }
+    if (auto* response = std::get_if<HttpResponse>(&*answer)) return respond(std::move(*response));
+    return run_job(std::move(std::get<HttpJob>(*answer)));
 }
 
 bool HttpConnection::run_job(HttpJob job) {

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <thread>
 #include <utility>  // before Asio, which relies on it
 
@@ -59,8 +60,10 @@ struct HttpServer::Impl {
     Result<void> bind_address(const HttpEndpoint& endpoint, const asio::ip::address& address);
     void accept_on(tcp::acceptor& acceptor) BLOCKPUB_REQUIRES(accept_mutex);
     void accepted(tcp::acceptor& acceptor, const error_code& error, tcp::socket socket);
+    void begin_connection(tcp::socket socket, const tcp::endpoint& peer);
     void resume_accepting();
     void sweep();
+    void serve();
 
     HttpCore core;  // connections may live as long as the context, and tell of their end
     Mutex accept_mutex;
@@ -149,16 +152,35 @@ void HttpServer::Impl::accept_on(tcp::acceptor& acceptor) {
     });
 }
 
+void HttpServer::Impl::begin_connection(tcp::socket socket, const tcp::endpoint& peer) {
+    auto connection =
+        std::make_shared<HttpConnection>(std::move(socket), core, address_of(peer.address()), name_of(peer));
+    core.connections.add(connection.get(), connection);
+    connection->start();
+}
+
+void HttpServer::Impl::serve() {
+    while (true) {
+        try {
+            context.run();
+            return;
+        } catch (const std::exception& failure) {
+            // The connection whose step threw went with its handler; the others go on.
+            core.log.error("a connection was given up: {}", failure.what());
+        }
+    }
+}
+
 void HttpServer::Impl::accepted(tcp::acceptor& acceptor, const error_code& error, tcp::socket socket) {
     if (!error) {
         core.accepted.fetch_add(1, std::memory_order_relaxed);
         error_code gone;
         const tcp::endpoint peer = socket.remote_endpoint(gone);
-        if (!gone) {
-            auto connection = std::make_shared<HttpConnection>(std::move(socket), core,
-                                                               address_of(peer.address()), name_of(peer));
-            core.connections.add(connection.get(), connection);
-            connection->start();
+        // Without memory for it the client is dropped; the listener must go on.
+        try {
+            if (!gone) begin_connection(std::move(socket), peer);
+        } catch (const std::exception& failure) {
+            core.log.error("a connection was dropped: {}", failure.what());
         }
     }
     const bool exhausted = error == asio::error::no_descriptors || error.value() == ENFILE ||
@@ -223,7 +245,7 @@ void HttpServer::start() {
     }
     for (unsigned i = 0; i < impl_->core.options.threads; ++i) {
         impl_->threads.push_back(
-            start_thread(fmt::format("rpc-{}", i), [this](const std::stop_token&) { impl_->context.run(); }));
+            start_thread(fmt::format("rpc-{}", i), [this](const std::stop_token&) { impl_->serve(); }));
     }
 }
 

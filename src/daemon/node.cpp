@@ -7,7 +7,7 @@
 #include "notify/command_hooks.hpp"
 #include "notify/zmq_publishers.hpp"
 #include "query/rpc_server.hpp"
-
+#include "source/miner.hpp"
 #include "store/recent_blocks.hpp"
 
 #include <fmt/format.h>
@@ -81,7 +81,7 @@ class RunningNode final : public Node {
     std::unique_ptr<ZmqPublishers> publishers_;
     std::unique_ptr<CommandHooks> hooks_;
     std::unique_ptr<Chain> chain_;
-    std::unique_ptr<BlockMiner> miner_;
+    std::unique_ptr<Miner> miner_;
     std::unique_ptr<StartWork> work_;
     bool ready_ = false;
     bool stopped_ = false;
@@ -175,7 +175,7 @@ Result<void> RunningNode::start_chain() {
 }
 
 Result<void> RunningNode::serve() {
-
+    miner_ = std::make_unique<Miner>(*chain_, *store_, *options_.params, clock_);
     if (rpc_) {
         RpcContext context;
         context.store = store_.get();
@@ -191,8 +191,8 @@ Result<void> RunningNode::serve() {
         context.miner = miner_.get();
         rpc_->set_ready(std::move(context));
     }
-    work_ = std::make_unique<StartWork>(options_.sources, *chain_, *store_, *recent_, *options_.params,
-                                        logger_, stop_request_);
+    work_ = std::make_unique<StartWork>(options_.sources, *chain_, *store_, *options_.params, logger_,
+                                        stop_request_);
     announce_ready();
     ready_ = true;
     hooks_->run_startup();
@@ -204,8 +204,10 @@ void RunningNode::announce_ready() const {
         log_.warning("No source of blocks was given: nothing will come by itself. Give {}.",
                      kWaysToGiveBlocks);
     }
-    for (const NotificationRow& row : publishers_->rows()) log_.info("Publishing {} at {}", row.type, row.address);
-    for (const PublisherStatus& publisher : publishers_->statuses()) log_.info("Bound {}", publisher.endpoint);
+    for (const NotificationRow& row : publishers_->rows())
+        log_.info("Publishing {} at {}", row.type, row.address);
+    for (const PublisherStatus& publisher : publishers_->statuses())
+        log_.info("Bound {}", publisher.endpoint);
     if (rpc_) {
         log_.info("RPC at {}, {}", fmt::join(rpc_->addresses(), " and "),
                   status().cookie_path.empty() ? "with -rpcpassword" : "cookie " + status().cookie_path);
@@ -236,6 +238,7 @@ void RunningNode::end_sockets(std::optional<Task>& chain_end) {
     std::optional<Task> replies;
     if (hooks_ && ready_) commands.emplace("shutdownnotify", [this] { hooks_->run_shutdown(); });
     if (work_) work_->request_stop();
+    if (miner_) miner_->stop();
     if (commands) (void)commands->wait_until(began + kCommandsAlone);
     if (rpc_) replies.emplace("rpc-stop", [this] { rpc_->stop(); });
     if (replies) (void)replies->wait_until(began + kRepliesAlone);

@@ -61,7 +61,8 @@ constexpr OptionSpec kOptions[] = {
     {"exportblocks", "<dir>", source, text,
      "Write all blocks into blk*.dat files in an empty or new directory, then exit"},
     {"exportkey", "<hex>", source, text,
-     "Obfuscate exported files with this key of 8 bytes, and write it to xor.dat (default: none)"},
+     "Obfuscate exported files with this key of 8 bytes (or the word random), and write it to xor.dat "
+     "(default: none)"},
     {"stopafterblockimport", "", source, flag,
      "Exit when -loadblock and -importblocks are done (default: 0)"},
     {"connect", "<ip>", source, list,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "daemon/options.hpp"
 
-#include "base/hex.hpp"
 #include "daemon/option_table.hpp"
 #include "daemon/setting_files.hpp"
+#include "source/exporter.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -131,16 +131,14 @@ Result<SourceOptions> source_options(const Settings& settings) {
         sources.import_blocks = user_path(*directory, "");
     if (const auto directory = settings.text("exportblocks"))
         sources.export_blocks = user_path(*directory, "");
-    if (const auto key = settings.text("exportkey")) {
-        std::array<std::uint8_t, 8> bytes{};
-        if (!decode_hex_to(*key, bytes)) {
-            return fail(Errc::invalid_argument,
-                        fmt::format("-exportkey={}: a key is 8 bytes, 16 hexadecimal digits.", *key));
-        }
+    if (const auto text = settings.text("exportkey")) {
         if (!sources.export_blocks) {
             return fail(Errc::invalid_argument, "-exportkey says nothing without -exportblocks=<dir>.");
         }
-        sources.export_key = bytes;
+        auto key = parse_export_key(*text);
+        if (!key)
+            return fail(key.error().code, fmt::format("-exportkey={}: {}.", *text, key.error().context));
+        sources.export_key = *key;
     }
     sources.stop_after_import = settings.flag("stopafterblockimport", false);
     return sources;

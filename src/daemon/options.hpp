@@ -5,10 +5,10 @@
 #include "daemon/settings.hpp"
 #include "notify/zmq_options.hpp"
 #include "primitives/chain_params.hpp"
+#include "source/xor_key.hpp"
 
 #include <blockpub/result.hpp>
 
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -45,7 +45,7 @@ struct SourceOptions {
     std::vector<std::filesystem::path> load_block;
     std::optional<std::filesystem::path> import_blocks;
     std::optional<std::filesystem::path> export_blocks;
-    std::optional<std::array<std::uint8_t, 8>> export_key;
+    std::optional<XorKey> export_key;
     bool stop_after_import = false;
     [[nodiscard]] bool any() const { return !load_block.empty() || import_blocks.has_value(); }
 };

@@ -2,6 +2,7 @@
 #include "daemon/start_work.hpp"
 
 #include "base/thread.hpp"
+#include "source/exporter.hpp"
 
 namespace blockpub {
 
@@ -9,11 +10,10 @@ Result<void> StartWork::check(const SourceOptions& options, const ChainParams& p
     return check_import_plan({options.import_blocks, options.load_block}, params);
 }
 
-StartWork::StartWork(const SourceOptions& options, Chain& chain, Store& store, BlockReader& blocks,
-                     const ChainParams& params, Logger& logger, StopRequest& stop_request)
+StartWork::StartWork(const SourceOptions& options, Chain& chain, Store& store, const ChainParams& params,
+                     Logger& logger, StopRequest& stop_request)
     : options_(options),
       store_(store),
-      blocks_(blocks),
       params_(params),
       logger_(logger),
       log_(&logger, LogCategory::general),
@@ -59,10 +59,23 @@ void StartWork::run(const std::stop_token& stop) {
         whole = !result.stopped && result.errors.empty() && result.failed_files == 0;
     }
     if (stop.stop_requested()) whole = false;
+    if (options_.export_blocks && !stop.stop_requested()) whole = run_export(stop) && whole;
     if (!options_.export_blocks && !options_.stop_after_import) return;
     if (!whole) set_unfinished();
     log_.info("{}: ending as asked", options_.export_blocks ? "Export" : "Import");
     stop_request_.request();
+}
+
+bool StartWork::run_export(const std::stop_token& stop) {
+    const ExportOptions exporting{.directory = *options_.export_blocks, .key = options_.export_key};
+    const auto summary = export_blocks(exporting, store_, params_, logger_, nullptr, stop);
+    if (!summary) {
+        log_.error("Export to {}: {}", options_.export_blocks->string(), summary.error().context);
+        return false;
+    }
+    log_.info("Export finished: {} blocks up to height {} in {} files, {} bytes", summary->blocks,
+              summary->tip.height.value, summary->files, summary->bytes);
+    return true;
 }
 
 }  // namespace blockpub

@@ -24,8 +24,8 @@ class StartWork {
     [[nodiscard]] static Result<void> check(const SourceOptions& options, const ChainParams& params);
 
     /// Begins; when this returns the chain knows of an import.
-    StartWork(const SourceOptions& options, Chain& chain, Store& store, BlockReader& blocks,
-              const ChainParams& params, Logger& logger, StopRequest& stop_request);
+    StartWork(const SourceOptions& options, Chain& chain, Store& store, const ChainParams& params,
+              Logger& logger, StopRequest& stop_request);
     ~StartWork();
     StartWork(const StartWork&) = delete;
     StartWork& operator=(const StartWork&) = delete;
@@ -45,7 +45,6 @@ class StartWork {
 
     const SourceOptions options_;
     Store& store_;
-    BlockReader& blocks_;
     const ChainParams& params_;
     Logger& logger_;
     const Log log_;

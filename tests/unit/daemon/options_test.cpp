@@ -106,7 +106,7 @@ TEST_SUITE("daemon.options") {
              "be up to 64 hex digits"},
             {"a short key",
              {"-exportblocks=x", "-exportkey=01"},
-             "-exportkey=01: a key is 8 bytes, 16 hexadecimal digits."},
+             "-exportkey=01: a key is 16 hexadecimal digits, or the word random."},
             {"a key for nothing",
              {"-exportkey=0102030405060708"},
              "-exportkey says nothing without -exportblocks=<dir>."},

@@ -2,6 +2,7 @@
 #include "chain/acceptance.hpp"
 
 #include "base/check.hpp"
+#include "chain/checkpoints.hpp"
 #include "chain/header_checks.hpp"
 
 #include <utility>
@@ -18,7 +19,8 @@ Acceptance::AcceptedHeader Acceptance::accept_header(const BlockHeader& header, 
     HeaderNode* const parent = state_.tree().find(header.previous);
     if (parent == nullptr) return {reject("prev-blk-not-found", Rejection::Kind::missing_previous), nullptr};
     if (parent->failed()) return {reject("bad-prevblk", Rejection::Kind::invalid_previous), nullptr};
-    if (Verdict broken = check_header_in_context(header, *parent, params_, clock_.now_seconds())) {
+    if (Verdict broken = check_header_in_context(header, *parent, params_, clock_.now_seconds(),
+                                                 last_checkpoint(state_.tree(), params_.kind))) {
         return {std::move(broken), nullptr};
     }
     return {{}, &state_.add_header(header, hash, parent)};

@@ -73,6 +73,11 @@ void Activation::end_step_at(HeaderNode& tip, const HeaderNode* fork) {
     }
     end.initial_download = host_.initial_download(tip);
     state_.changes().end_step(end);
+    if (end.initial_download) {
+        log_.debug("new tip {} at height {}", tip.hash.display_hex(), tip.height.value);
+    } else {
+        log_.info("new tip {} at height {}", tip.hash.display_hex(), tip.height.value);
+    }
 }
 
 /// Disconnects to the fork point and connects until there is more work than before.

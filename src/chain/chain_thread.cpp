@@ -52,6 +52,7 @@ Result<void> ChainThread::open() {
         started_ = true;
         note_state_after_work();
     }
+    const MutexLock join(join_lock_);
     thread_ = start_thread("chain", [this](const std::stop_token&) { run(); });
     return {};
 }
@@ -181,6 +182,7 @@ void ChainThread::stop() {
         work_arrived_.notify_all();
         room_made_.notify_all();
     }
+    const MutexLock join(join_lock_);
     if (thread_.joinable()) thread_.join();
 }
 

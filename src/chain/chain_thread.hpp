@@ -114,7 +114,8 @@ class ChainThread final : public Chain, private RetryWait {
     bool waiting_ready_ BLOCKPUB_GUARDED_BY(queue_lock_) = false;
     std::optional<std::chrono::steady_clock::time_point> commit_deadline_ BLOCKPUB_GUARDED_BY(queue_lock_);
 
-    std::jthread thread_;
+    Mutex join_lock_;  // only around the join, for several callers of stop
+    std::jthread thread_ BLOCKPUB_GUARDED_BY(join_lock_);
 };
 
 }  // namespace blockpub

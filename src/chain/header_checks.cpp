@@ -35,10 +35,11 @@ Verdict check_header_alone(const BlockHeader& header, const BlockHash& hash, con
 }
 
 Verdict check_header_in_context(const BlockHeader& header, const HeaderNode& parent,
-                                const ChainParams& params, std::int64_t now) {
+                                const ChainParams& params, std::int64_t now, Height checkpoint) {
     const Height height = parent.height.next();
     if (header.bits != next_work_required(params, BranchAccess(parent), header.time))
         return reject("bad-diffbits");
+    if (height < checkpoint) return reject("bad-fork-prior-to-checkpoint");
     if (std::int64_t{header.time} <= parent.median_time_past()) return reject("time-too-old");
     if (params.enforce_bip94 && height.value % params.retarget_interval() == 0 &&
         std::int64_t{header.time} < std::int64_t{parent.time} - kMaxTimewarp) {

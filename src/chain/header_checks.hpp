@@ -15,11 +15,12 @@ namespace blockpub {
 [[nodiscard]] Verdict check_header_alone(const BlockHeader& header, const BlockHash& hash,
                                          const ChainParams& params);
 
-/// The header rules on top of `parent`, in Core's order: bad-diffbits, time-too-old, time-timewarp-attack,
-/// time-too-new, bad-version(0x…). `now`: seconds since 1970.
-/// Thread safety: chain thread only.
-/// Source: Bitcoin Core v28.1 src/validation.cpp, ContextualCheckBlockHeader.  Differs: no checkpoints.
+/// The header rules on top of `parent`, in Core's order: bad-diffbits, bad-fork-prior-to-checkpoint,
+/// time-too-old, time-timewarp-attack, time-too-new, bad-version(0x…). `now`: seconds since 1970;
+/// `checkpoint`: no header below it is taken any more. Thread safety: chain thread only. Source: Bitcoin Core
+/// v28.1 src/validation.cpp, ContextualCheckBlockHeader.
 [[nodiscard]] Verdict check_header_in_context(const BlockHeader& header, const HeaderNode& parent,
-                                              const ChainParams& params, std::int64_t now);
+                                              const ChainParams& params, std::int64_t now,
+                                              Height checkpoint = {0});
 
 }  // namespace blockpub

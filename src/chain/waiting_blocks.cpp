@@ -20,6 +20,11 @@ constexpr std::size_t kNumberOffset = kSegmentOffset + 4;
 constexpr std::size_t kSizeOffset = kNumberOffset + 8;
 constexpr std::size_t kRecordSize = kSizeOffset + 4;
 
+/// Blocks that may wait at any limit, and one more for each so many bytes of it: smaller ones are rare in a
+/// chain.
+constexpr std::uint64_t kFewBlocks = 10'000;
+constexpr std::uint64_t kBytesPerBlock = 1024;
+
 std::string record_key(const BlockHash& hash) {
     return std::string(kPrefix) + hash.display_hex();
 }
@@ -50,6 +55,11 @@ Result<void> WaitingBlocks::load(const Store& store) {
         remember(BlockHash::from_wire({bytes, kParentSize}), {.hash = *hash, .place = place});
         return {};
     });
+}
+
+bool WaitingBlocks::has_room_for(std::uint64_t size) const {
+    if (blocks_.size() >= kFewBlocks + limit_ / kBytesPerBlock) return false;
+    return size <= limit_ && bytes_ <= limit_ - size;
 }
 
 void WaitingBlocks::remember(const BlockHash& parent, const Waiting& block) {

@@ -39,9 +39,8 @@ class WaitingBlocks {
     [[nodiscard]] Result<void> load(const Store& store);
 
     [[nodiscard]] bool contains(const BlockHash& hash) const { return blocks_.contains(hash); }
-    [[nodiscard]] bool has_room_for(std::uint64_t size) const {
-        return size <= limit_ && bytes_ <= limit_ - size;
-    }
+    /// Also bounds their number, and with it the memory that their records take here.
+    [[nodiscard]] bool has_room_for(std::uint64_t size) const;
     void add(const BlockHash& parent, const Waiting& block, StepChanges& changes);
     [[nodiscard]] bool is_parent(const BlockHash& hash) const { return by_parent_.contains(hash); }
     /// The block that has waited for this parent the longest, if there is one.

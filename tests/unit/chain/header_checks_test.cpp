@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "chain/header_checks.hpp"
 
+#include "chain/checkpoints.hpp"
 #include "support/block_builder.hpp"
 
 #include <doctest/doctest.h>
@@ -181,4 +182,37 @@ TEST_CASE("proof of work is held against the header's own bits and the chain's l
         easy.bits = senseless;
         CHECK(reason_of(check_header_alone(easy, easy.hash(), regtest)) == "high-hash");
     }
+}
+
+TEST_CASE("below a checkpoint that is in the tree nothing forks off") {
+    const ChainParams& params = chain_params(ChainKind::regtest);
+    const Branch branch(30, 0x207fffff);
+    const BlockHeader header = branch.child();  // at height 30
+    CHECK_FALSE(check_header_in_context(header, *branch.tip, params, kNow, {30}));
+    CHECK(reason_of(check_header_in_context(header, *branch.tip, params, kNow, {31})) ==
+          "bad-fork-prior-to-checkpoint");
+    BlockHeader wrong_bits = header;
+    wrong_bits.bits = 1;
+    CHECK(reason_of(check_header_in_context(wrong_bits, *branch.tip, params, kNow, {31})) == "bad-diffbits");
+}
+
+TEST_CASE("the last checkpoint is the highest one in the tree") {
+    for (ChainKind kind : {ChainKind::main, ChainKind::testnet3}) {
+        HeaderTree tree;
+        BlockHeader header = BlockHeader::decode(chain_params(kind).genesis);
+        HeaderNode* tip = &tree.insert(header, header.hash(), nullptr);
+        CHECK(last_checkpoint(tree, kind) == Height{0});
+        Height previous{0};
+        for (const Checkpoint& checkpoint : checkpoints(kind)) {
+            CHECK(previous < checkpoint.height);
+            previous = checkpoint.height;
+            const auto hash = BlockHash::from_display_hex(checkpoint.hash);
+            REQUIRE(hash);
+            CHECK(Uint256::from_hash(*hash) <= chain_params(kind).pow_limit);
+            tip = &tree.insert(header, *hash, tip);
+            CHECK(last_checkpoint(tree, kind) == checkpoint.height);
+        }
+    }
+    CHECK(checkpoints(ChainKind::main).size() == 13);
+    CHECK(checkpoints(ChainKind::regtest).empty());
 }

@@ -105,6 +105,7 @@ Result<void> ChainCore::connect_genesis() {
 
 /// Brings the coins from the tip they were written with to the active tip.
 Result<void> ChainCore::catch_up_coins() {
+    if (options_.coins == nullptr) return {};
     return roll_coins(*state_, coins_, *options_.store, log_,
                       [this](const HeaderNode& reached) -> Result<void> {
                           if (!state_->changes().empty()) writer_->add(state_->changes().take());

@@ -7,6 +7,7 @@
 #include "support/block_builder.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -94,6 +95,12 @@ class FakeCoins final : public CoinsEngine {
         const MutexLock lock(mutex_);
         const auto refused = refused_.find(block.hash());
         return refused == refused_.end() ? std::string() : refused->second;
+    }
+    /// Its chain outlives a restart of the node: what was connected counts as written.
+    [[nodiscard]] std::optional<Tip> stored_tip() const override {
+        const MutexLock lock(mutex_);
+        if (chain_.empty()) return std::nullopt;
+        return Tip{.hash = chain_.back(), .height = {static_cast<std::uint32_t>(chain_.size() - 1)}};
     }
     [[nodiscard]] std::vector<MempoolEvent> end_disconnects(bool return_to_mempool) override {
         const MutexLock lock(mutex_);

@@ -34,7 +34,7 @@ struct ExportSummary {
     Tip tip;
 };
 
-/// A key for `-exportblockskey=`: 16 hexadecimal digits, or `random`. Errors: invalid_argument, io.
+/// A key for `-exportkey=`: 16 hexadecimal digits, or `random`. Errors: invalid_argument, io.
 [[nodiscard]] Result<XorKey> parse_export_key(std::string_view text);
 
 /// Writes the active chain as `blkNNNNN.dat` files, in the order of heights from genesis on, and waits until

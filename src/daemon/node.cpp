@@ -168,7 +168,7 @@ Result<void> RunningNode::start_chain() {
     chain.minimum_chainwork = options_.minimum_chainwork;
     chain.max_tip_age = options_.max_tip_age;
     chain.waiting_limit = options_.waiting_limit;
-    auto started = Chain::start(std::move(chain));
+    auto started = Chain::start(chain);
     if (!started) return forward_error(started);
     chain_ = std::move(*started);
     return {};

@@ -32,8 +32,9 @@ constexpr std::string_view kWaysToGiveBlocks =
 
 class RunningNode final : public Node {
  public:
-    RunningNode(NodeOptions options, Logger& logger, StopRequest& stop_request)
+    RunningNode(NodeOptions options, Logger& logger, StopRequest& stop_request, NodeHooks hooks)
         : options_(std::move(options)),
+          node_hooks_(std::move(hooks)),
           logger_(logger),
           log_(&logger, LogCategory::general),
           stop_request_(stop_request) {}
@@ -69,6 +70,7 @@ class RunningNode final : public Node {
     void end_sockets(std::optional<Task>& chain_end);
 
     const NodeOptions options_;
+    const NodeHooks node_hooks_;
     Logger& logger_;
     const Log log_;
     StopRequest& stop_request_;
@@ -140,7 +142,9 @@ Result<void> RunningNode::open_bus() {
 }
 
 Result<void> RunningNode::bind_publishers() {
-    auto bound = ZmqPublishers::bind(options_.zmq, *bus_, *recent_, logger_, kLinger);
+    BlockReader& reader =
+        node_hooks_.wrap_publisher_reader ? node_hooks_.wrap_publisher_reader(*recent_) : *recent_;
+    auto bound = ZmqPublishers::bind(options_.zmq, *bus_, reader, logger_, kLinger);
     if (!bound) return forward_error(bound);
     publishers_ = std::move(*bound);
     for (const std::string& address : publishers_->exposed()) {
@@ -288,8 +292,9 @@ ExitStatus RunningNode::stop() {
 
 }  // namespace
 
-Result<std::unique_ptr<Node>> Node::start(NodeOptions options, Logger& logger, StopRequest& stop_request) {
-    auto node = std::make_unique<RunningNode>(std::move(options), logger, stop_request);
+Result<std::unique_ptr<Node>> Node::start(NodeOptions options, Logger& logger, StopRequest& stop_request,
+                                          NodeHooks hooks) {
+    auto node = std::make_unique<RunningNode>(std::move(options), logger, stop_request, std::move(hooks));
     if (auto started = node->start_parts(); !started) return forward_error(started);
     return node;
 }

@@ -6,6 +6,7 @@
 #include "daemon/status_line.hpp"
 #include "daemon/stop_request.hpp"
 
+#include <blockpub/block_reader.hpp>
 #include <blockpub/bus.hpp>
 #include <blockpub/logger.hpp>
 #include <blockpub/publisher.hpp>
@@ -13,10 +14,18 @@
 #include <blockpub/store.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
 namespace blockpub {
+
+/// What an embedding program or a test puts in the way of a node's own parts; empty members change nothing.
+/// Ownership: what they return must outlive the node.
+struct NodeHooks {
+    /// Gives the reader that publishers read blocks with, in front of the node's own.
+    std::function<BlockReader&(BlockReader&)> wrap_publisher_reader;
+};
 
 /// A running blockpub: store, chain, publishers, JSON-RPC and imports, wired to one another.
 ///
@@ -29,7 +38,7 @@ class Node {
     /// RPC `stop` and work that ends the daemon ask for it by `stop_request`. Errors: those of the parts; one
     /// sentence that says what to mend.
     [[nodiscard]] static Result<std::unique_ptr<Node>> start(NodeOptions options, Logger& logger,
-                                                             StopRequest& stop_request);
+                                                             StopRequest& stop_request, NodeHooks hooks = {});
     /// Stops, if stop() was not called.
     virtual ~Node() = default;
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 namespace blockpub {
 namespace {
@@ -123,8 +124,34 @@ PublisherThread::Progress PublisherThread::step() {
     }
     end_failure();
     if (!walk_.block_given_up()) end_given_up_run();
+    trace(**event);
     cursor_->advance();
     return Progress::done;
+}
+
+/// One line for each event that has been published, under `-debug=zmq`.
+void PublisherThread::trace(const Event& event) const {
+    struct Line {
+        const Log& log;
+        const std::string& endpoint;
+        void operator()(const BlockConnected& e) const {
+            log.debug("{}: block {} connected at height {}", endpoint, e.hash.display_hex(), e.height.value);
+        }
+        void operator()(const BlockDisconnected& e) const {
+            log.debug("{}: block {} disconnected at height {}", endpoint, e.hash.display_hex(),
+                      e.height.value);
+        }
+        void operator()(const UpdatedBlockTip& e) const {
+            log.debug("{}: tip {} at height {}", endpoint, e.tip_hash.display_hex(), e.tip_height.value);
+        }
+        void operator()(const TransactionAddedToMempool& e) const {
+            log.debug("{}: transaction {} added", endpoint, e.txid.display_hex());
+        }
+        void operator()(const TransactionRemovedFromMempool& e) const {
+            log.debug("{}: transaction {} removed", endpoint, e.txid.display_hex());
+        }
+    };
+    std::visit(Line{log_, options_.endpoint}, event);
 }
 
 bool PublisherThread::ensure_socket() {

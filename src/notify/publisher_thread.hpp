@@ -49,6 +49,7 @@ class PublisherThread final : public Publisher {
     void run(std::promise<Result<void>> opened);
     void serve();
     [[nodiscard]] Progress step();
+    void trace(const Event& event) const;
     [[nodiscard]] bool ensure_socket();
     void handle(const EventWalk::Failure& failure);
     [[nodiscard]] bool is_hopeless(const EventWalk::Failure& failure) const;

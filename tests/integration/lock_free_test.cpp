@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+#include "daemon/node.hpp"
+#include "daemon/options.hpp"
+#include "node_parts.hpp"
+
+#include <arpa/inet.h>
+#include <doctest/doctest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <thread>
+
+namespace blockpub::test {
+namespace {
+
+std::string base64(const std::string& text) {
+    static constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); i += 3) {
+        std::uint32_t group = 0;
+        for (std::size_t j = 0; j < 3; ++j)
+            group = group << 8 | (i + j < text.size() ? static_cast<std::uint8_t>(text[i + j]) : 0);
+        for (std::size_t j = 0; j < 4; ++j)
+            out += j <= text.size() - i ? kDigits[group >> (18 - 6 * j) & 63] : '=';
+    }
+    return out;
+}
+
+/// The body of the reply to one JSON-RPC call on a connection of its own; empty when none comes within a
+/// minute.
+std::string call(std::uint16_t port, const std::string& cookie, const std::string& method,
+                 const std::string& params) {
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    const timeval limit{.tv_sec = 60, .tv_usec = 0};
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    std::string reply;
+    if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
+        const std::string body =
+            R"({"jsonrpc":"1.0","id":1,"method":")" + method + R"(","params":)" + params + "}";
+        const std::string request =
+            "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Basic " + base64(cookie) +
+            "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+        if (send(fd, request.data(), request.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(request.size())) {
+            char buffer[65536];
+            for (ssize_t got = 0; (got = recv(fd, buffer, sizeof buffer, 0)) > 0;)
+                reply.append(buffer, static_cast<std::size_t>(got));
+        }
+    }
+    close(fd);
+    const std::size_t end = reply.find("\r\n\r\n");
+    return end == std::string::npos ? std::string() : reply.substr(end + 4);
+}
+
+std::string hex(ByteSpan bytes) {
+    static constexpr char kDigits[] = "0123456789abcdef";
+    std::string out;
+    for (const std::uint8_t byte : bytes) {
+        out += kDigits[byte >> 4];
+        out += kDigits[byte & 15];
+    }
+    return out;
+}
+
+TEST_SUITE("integration.lock_free") {
+    TEST_CASE("with the chain lock held, pending notifications arrive and queries are answered") {
+        const TemporaryDirectory directory;
+        std::filesystem::create_directory(directory.path() / "regtest");
+        NodeOptions options = default_options(chain_params(ChainKind::regtest), directory.path());
+        options.mocktime = static_cast<std::int64_t>(regtest_genesis().time) + 40'000;
+        options.map_bytes = std::uint64_t{1} << 30;
+        options.min_free_disk = 0;
+        options.rpc.port = 0;
+        options.rpc.bind = {"127.0.0.1"};
+        for (const char* topic : {"hashblock", "hashtx", "rawblock", "rawtx", "sequence"}) {
+            options.zmq.push_back({.name = std::string("zmqpub") + topic, .value = "tcp://127.0.0.1:*"});
+        }
+        LineLogger logger;
+        StopRequest stop_request;
+        std::unique_ptr<FaultyReader> reader;
+        NodeHooks hooks;
+        hooks.wrap_publisher_reader = [&](BlockReader& behind) -> BlockReader& {
+            reader = std::make_unique<FaultyReader>(behind);
+            return *reader;
+        };
+        auto started = Node::start(options, logger, stop_request, hooks);
+        REQUIRE_MESSAGE(started.has_value(), started.error().context);
+        std::unique_ptr<Node> node = std::move(*started);
+        REQUIRE(reader);
+        std::ifstream cookie_file(options.rpc.cookie_file);
+        const std::string cookie{std::istreambuf_iterator<char>(cookie_file), {}};
+        REQUIRE(node->publishers().size() == 1);
+        TestSubscriber subscriber(node->publishers().front().endpoint);
+
+        BuiltBlock tip = regtest_genesis();
+        std::uint64_t salt = 0;
+        const auto submit_next = [&] {
+            tip = child_of(tip, ++salt);
+            const auto outcome = node->chain().submit_block(tip.raw);
+            REQUIRE(outcome.has_value());
+            REQUIRE(outcome->kind == BlockOutcome::Kind::connected);
+        };
+        // Mines until a block's last message arrives: then the subscription is in force.
+        for (bool heard = false; !heard;) {
+            submit_next();
+            for (auto message = subscriber.receive(200); message && !heard;
+                 message = subscriber.receive(60'000)) {
+                heard = message->topic == "rawblock" && std::ranges::equal(message->body, tip.raw.bytes());
+                if (heard) break;
+            }
+        }
+
+        Mutex gate;
+        MutexLock held_gate(gate);
+        reader->set_gate(&gate);
+        const int reads = reader->reads();
+        submit_next();
+        // The publisher is at its reader now; nothing has been sent of what needs the block.
+        while (reader->reads() == reads) std::this_thread::yield();
+        CHECK_FALSE(subscriber.receive(50).has_value());
+
+        MutexLock held_chain(node->chain().chain_lock());
+        reader->set_gate(nullptr);
+        held_gate.unlock();
+        for (const auto& [topic, body] : connect_messages(tip)) {
+            const auto message = subscriber.receive(60'000);
+            REQUIRE_MESSAGE(message.has_value(), topic, " does not come while the chain lock is held");
+            CHECK(message->topic == topic);
+            CHECK((message->body == body));
+        }
+        const std::string name = '"' + tip.hash.display_hex() + '"';
+        CHECK(call(node->rpc_port(), cookie, "getblockcount", "[]") ==
+              R"({"result":)" + std::to_string(tip.height.value) + R"(,"error":null,"id":1})" + "\n");
+        CHECK(call(node->rpc_port(), cookie, "getbestblockhash", "[]") ==
+              R"({"result":)" + name + R"(,"error":null,"id":1})" + "\n");
+        CHECK(call(node->rpc_port(), cookie, "getblock", "[" + name + ",0]") ==
+              R"({"result":")" + hex(tip.raw.bytes()) + R"(","error":null,"id":1})" + "\n");
+        CHECK(call(node->rpc_port(), cookie, "getblockheader", "[" + name + ",false]") ==
+              R"({"result":")" + hex(tip.raw.bytes().first(80)) + R"(","error":null,"id":1})" + "\n");
+        for (const char* method : {"getblockheader", "getblockhash", "getchaintips", "getblockchaininfo",
+                                   "getzmqnotifications", "uptime", "help"}) {
+            CAPTURE(method);
+            const std::string params = std::string(method) == "getblockheader" ? "[" + name + "]"
+                                       : std::string(method) == "getblockhash" ? "[0]"
+                                                                               : "[]";
+            CHECK(call(node->rpc_port(), cookie, method, params).contains(R"("error":null)"));
+        }
+        CHECK(node->publishers().front().read_failures == 0);
+        held_chain.unlock();
+        submit_next();
+        CHECK(node->stop() == ExitStatus::ok);
+    }
+}
+
+}  // namespace
+}  // namespace blockpub::test

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""A disk that is really full: writing waits and says so once, queries go on, all goes on when there is room."""
+import os
+import subprocess
+import threading
+import time
+
+import eventlog
+import harness
+import regtest
+from harness import IntegrationTest, main, seconds, wait_until
+
+DISK_MIB = 160
+
+
+class FullDisk(IntegrationTest):
+    def small_disk(self):
+        directory = self.temporary_directory()
+        mounted = subprocess.run(['mount', '-t', 'tmpfs', '-o', f'size={DISK_MIB}m', 'tmpfs', directory],
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+        if mounted.returncode != 0:
+            self.skipTest(f'a file system cannot be mounted here: {mounted.stderr.decode().strip()}')
+        self.addCleanup(subprocess.run, ['umount', '-l', directory], check=True)
+        return directory
+
+    def fill(self, directory, leave):
+        """Takes all the room but `leave` bytes."""
+        path = os.path.join(directory, 'filler')
+        state = os.statvfs(directory)
+        size = state.f_bavail * state.f_frsize - leave
+        with open(path, 'wb') as file:
+            os.posix_fallocate(file.fileno(), 0, size)
+        return path
+
+    def check_waiting_and_going_on(self, daemon, directory, leave):
+        chain = self.chain()
+        stream = self.subscriber(daemon.endpoint)
+        counters = stream.synchronize(daemon, chain)
+        filler = self.fill(directory, leave)
+        blocks, done = [chain.mine_bytes(900_000) for _ in range(12)], []
+        # An own connection for the writer: it waits in submitblock.
+        def submit():
+            with harness.HttpConnection(daemon.rpc_port, limit=120) as connection:
+                for block in blocks:
+                    connection.send(harness.rpc_request(daemon.cookie, 'submitblock', [block.hex]))
+                    done.append(connection.read_reply().body)
+        writer = threading.Thread(target=submit)
+        writer.start()
+
+        def full_lines():
+            return [line for line in daemon.debug_log().splitlines() if 'disk' in line.lower() or 'space' in line.lower()]
+        wait_until(full_lines, 20, 'a line about the disk')
+        time.sleep(1)  # Several tries pass meanwhile: the line must not come with each.
+        self.assertLess(len(done), len(blocks))
+        self.assertLessEqual(len(full_lines()), 3, full_lines())
+        for _ in range(20):
+            self.assertGreaterEqual(daemon.rpc('getblockcount'), len(done))
+            daemon.rpc('getblock', blocks[0].previous, 0)
+        os.unlink(filler)
+        writer.join(seconds(60))
+        self.assertFalse(writer.is_alive(), 'submitblock does not go on')
+        self.assertEqual(done, [b'{"result":null,"error":null,"id":1}\n'] * len(blocks))
+        got = stream.wait_for(lambda frames: harness.ends_block(frames, blocks[-1]))
+        self.assert_frames(got, [f for b in blocks for f in regtest.connect_frames(b) + regtest.tip_frames(b)])
+        self.assert_counters(got, counters)
+        daemon.stop()
+        self.assertEqual(eventlog.verify(self, daemon)['tip']['hash'], blocks[-1].hash)
+
+    def test_less_than_the_reserve_is_left(self):
+        directory = self.small_disk()
+        daemon = self.daemon('-minfreedisk=50', datadir=directory)
+        self.check_waiting_and_going_on(daemon, directory, leave=52 << 20)
+
+    def test_full_to_the_last_byte(self):
+        directory = self.small_disk()
+        daemon = self.daemon('-minfreedisk=0', datadir=directory)
+        self.check_waiting_and_going_on(daemon, directory, leave=2 << 20)
+
+    def test_stop_while_the_disk_is_full(self):
+        """SIGTERM ends it all the same, and the next start has all that was answered."""
+        directory = self.small_disk()
+        daemon, chain = self.daemon('-minfreedisk=0', datadir=directory), self.chain()
+        answered = chain.mine()
+        daemon.submit(answered)
+        filler = self.fill(directory, 1 << 20)
+        block = chain.mine_bytes(900_000)
+        def submit():
+            try:
+                with harness.HttpConnection(daemon.rpc_port) as connection:
+                    for number in range(3):
+                        connection.send(harness.rpc_request(daemon.cookie, 'submitblock', [block.hex]))
+                        connection.read_reply()
+            except (ConnectionError, OSError):
+                pass
+        writer = threading.Thread(target=submit)
+        writer.start()
+        wait_until(lambda: 'disk' in daemon.debug_log().lower(), 20, 'a line about the disk')
+        began = time.monotonic()
+        daemon.terminate()
+        self.assertLess(time.monotonic() - began, seconds(8))
+        writer.join()
+        daemon.process = None
+        os.unlink(filler)
+        daemon.start()
+        self.assertIn(daemon.rpc('getbestblockhash'), (answered.hash, block.hash))
+
+    def test_import_into_a_full_disk(self):
+        directory, chain = self.small_disk(), self.chain()
+        blocks = [chain.mine_bytes(900_000) for _ in range(60)]
+        files = self.temporary_directory()
+        with open(os.path.join(files, 'blk00000.dat'), 'wb') as file:
+            file.writelines(regtest.record(block.raw) for block in blocks)
+        filler = self.fill(directory, 20 << 20)
+        daemon = self.daemon('-minfreedisk=0', f'-importblocks={files}', datadir=directory)
+        wait_until(lambda: 'disk' in daemon.debug_log().lower(), 30, 'a line about the disk')
+        daemon.rpc('getblockcount')
+        os.unlink(filler)
+        wait_until(lambda: daemon.rpc('getbestblockhash') == chain.tip.hash, 60, 'the tip of the import')
+        daemon.stop()
+        eventlog.verify(self, daemon)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+"""-exportblocks is the way back to the tools that read block files."""
+import os
+
+import regtest
+from harness import IntegrationTest, main, vector_manifest, vector_rows, wait_until
+
+CHAIN = vector_manifest()['chain-a']
+
+
+class ExportedChain(IntegrationTest):
+    def test_export_and_import_again(self):
+        """-exportblocks is the way back: what it writes brings another daemon to the same tip, side branch too."""
+        for key in (None, '0011223344556677'):
+            with self.subTest(key=key):
+                out = self.temporary_directory()
+                daemon = self.daemon(mocktime=CHAIN['mocktime'], topics=())
+                for step in vector_rows('chain-a.jsonl'):
+                    if step['op'] == 'block':
+                        daemon.rpc('submitblock', step['hex'])
+                self.assertEqual(daemon.rpc('getbestblockhash'), CHAIN['best_hash'])
+                daemon.stop()
+                daemon.spawn(f'-exportblocks={out}', *([f'-exportkey={key}'] if key else []))
+                self.assertEqual(daemon.wait_exit(30), 0)
+                daemon.process = None
+                with open(os.path.join(out, 'blk00000.dat'), 'rb') as file:
+                    head = file.read(8)
+                self.assertEqual(regtest.xor(head, bytes.fromhex(key or '00' * 8))[:4], regtest.MAGIC)
+                again = self.daemon(f'-importblocks={out}', mocktime=CHAIN['mocktime'], topics=())
+                wait_until(lambda: again.rpc('getbestblockhash') == CHAIN['best_hash'], 30, 'the tip of the import')
+                again.stop()
+
+
+if __name__ == '__main__':
+    main()

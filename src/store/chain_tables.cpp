@@ -121,6 +121,15 @@ Result<void> ChainTables::initialise() {
         if (code == 0) return {};
         if (code != MDB_NOTFOUND) return failed(code);
     }
+    // The tables are made before the first blob is: they have been here, and are lost.
+    if (!options_.fresh) {
+        return fail(
+            Errc::corrupt,
+            fmt::format(
+                "{} holds no chain, but the blocks directory beside it holds blocks: restore it from a "
+                "backup, or remove both and import again",
+                options_.directory.native()));
+    }
     auto [code, txn] = lmdb::Txn::begin(writer_->env(), 0);
     if (code == 0) code = writer_->open_tables(txn, MDB_CREATE);
     if (code == 0) code = txn.put(writer_->meta, lmdb::as_bytes(kMetaSchema), encode_schema(kSchemaVersion));

@@ -171,6 +171,7 @@ TEST_CASE("a transaction older than the layers is begun anew") {
     const auto tables = must(ChainTables::open({.directory = directory.path() / "chain",
                                                 .map_bytes = 1 << 24,
                                                 .network = {1, hash_of(0)},
+                                                .fresh = true,
                                                 .lock = lock}));
     const auto layer = Layer::from_changes(step(0, 0, {}));
     const auto number = must(tables->write(layer, {}));

@@ -150,6 +150,30 @@ TEST_CASE("block files that lack what the chain tables name are refused") {
     CHECK(names(error, "00000.mdb"));
 }
 
+TEST_CASE("chain tables that are gone while their blocks are there are not made anew") {
+    struct Case {
+        const char* name;
+        void (*lose)(const std::filesystem::path& chain);
+    };
+    constexpr Case kCases[] = {
+        {"the directory", [](const auto& chain) { std::filesystem::remove_all(chain); }},
+        {"the file", [](const auto& chain) { std::filesystem::remove(chain / "data.mdb"); }},
+        {"the file's bytes", [](const auto& chain) { std::filesystem::resize_file(chain / "data.mdb", 0); }},
+    };
+    for (const Case& c : kCases) {
+        CAPTURE(c.name);
+        const TemporaryDirectory directory;
+        const auto options = options_for(directory.path());
+        fill(options);
+        c.lose(directory.path() / "chain");
+        for (int attempt = 0; attempt < 2; ++attempt) {
+            const auto error = error_of(Store::open(options));
+            CHECK(error.code == Errc::corrupt);
+            CHECK(names(error, "restore it from a backup"));
+        }
+    }
+}
+
 TEST_CASE("a store whose making was cut off by a power cut is made anew") {
     for (const std::size_t size : {0, 100, 8192, 20'000}) {
         CAPTURE(size);

@@ -85,6 +85,9 @@ Result<ConfigFile> read_config(const std::filesystem::path& path) {
     if (std::filesystem::is_directory(path, error)) {
         return fail(Errc::io, fmt::format("Config file \"{}\" is a directory.", path.string()));
     }
+    if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {
+        return fail(Errc::io, fmt::format("Config file \"{}\" is not a regular file.", path.string()));
+    }
     std::ifstream in(path, std::ios::binary);
     if (!in) {
         const bool missing = !std::filesystem::exists(path, error);

@@ -83,6 +83,7 @@ TEST_SUITE("daemon.config_file") {
         CHECK(read_config(directory.path()).error().context.ends_with("is a directory."));
         CHECK(read_config(directory.write("big.conf", std::string(5 << 20, '#'))).error().code ==
               Errc::limit);
+        CHECK(read_config("/dev/zero").error().context.ends_with("is not a regular file."));
         CHECK(read_config(directory.write("a.conf", "a=1\n"))->entries.size() == 1);
     }
 }

@@ -27,7 +27,12 @@ Result<std::unique_ptr<ZmqPublishers>> ZmqPublishers::bind(std::span<const ZmqOp
         }
         auto publisher = Publisher::bind(std::move(publisher_options), bus, reader, logger);
         if (!publisher) {
-            return fail(publisher.error().code, fmt::format("{}: {}", one.option, publisher.error().context));
+            const Error& error = publisher.error();
+            const char* const remedy =
+                error.code == Errc::busy
+                    ? "; is bitcoind, or another blockpub, using it? give another endpoint"
+                    : "";
+            return fail(error.code, fmt::format("{}: {}{}", one.option, error.context, remedy));
         }
         if (beyond_loopback(one.endpoint)) all->exposed_.push_back((*publisher)->status().endpoint);
         all->publishers_.push_back(std::move(*publisher));

@@ -133,8 +133,12 @@ std::optional<CookieAccess> cookie_access_from_name(std::string_view name) {
 namespace {
 
 std::unexpected<Error> cookie_failure(const char* what, const std::filesystem::path& path, int code) {
-    return fail(Errc::io,
-                fmt::format("cannot {} the RPC cookie {}: {}", what, path.string(), std::strerror(code)));
+    return fail(
+        Errc::io,
+        fmt::format(
+            "cannot {} the RPC cookie {}: {}; give a place for it with -rpccookiefile=, or -rpcuser= and "
+            "-rpcpassword= instead",
+            what, path.string(), std::strerror(code)));
 }
 
 Result<void> write_new_file(const std::filesystem::path& path, std::string_view text, mode_t mode) {

@@ -147,7 +147,9 @@ TEST_SUITE("notify.zmq_publishers") {
         REQUIRE_FALSE(all.has_value());
         CHECK(all.error().code == Errc::busy);
         CHECK_MESSAGE(
-            all.error().context == "-zmqpubrawtx=" + taken + ": " + taken + ": Address already in use",
+            all.error().context == "-zmqpubrawtx=" + taken + ": " + taken +
+                                       ": Address already in use; is bitcoind, or another blockpub, using it? give "
+                                       "another endpoint",
             all.error().context);
         // The first endpoint was let go.
         const std::vector<ZmqOption> again{{"zmqpubhashblock", path}};

@@ -113,9 +113,10 @@ void BusState::close(CursorPlace& place) {
     Garbage garbage;
     MutexLock lock(mutex_);
     std::erase_if(cursors_, [&](const auto& other) { return other.get() == &place; });
-    while (place.notifying != 0) settled_.wait(mutex_);
+    // Before the wait, which gives up the lock: without cursors the window must be empty.
     trim_locked(garbage);
     settled_.notify_all();
+    while (place.notifying != 0) settled_.wait(mutex_);
 }
 
 BusState::Next BusState::next(CursorPlace& place) {

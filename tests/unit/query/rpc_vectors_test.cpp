@@ -63,7 +63,7 @@ TEST_CASE("every recorded call is answered to the byte, during the steps and aft
         } else {
             const std::string method = row.at("method");
             CAPTURE(method);
-            CHECK(fixture.call(method, row.at("params").dump()) == row.at("response"));
+            CHECK(fixture.call(method, row.at("params").dump()) == row.at("response").get<std::string>());
         }
     }
     std::size_t compared = 0;

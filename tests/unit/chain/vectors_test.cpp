@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/hex.hpp"
 #include "chain/chain.hpp"
+#include "recorded_rows.hpp"
 #include "support/regtest_chain.hpp"
 
 #include <doctest/doctest.h>
@@ -16,16 +17,6 @@ using namespace blockpub::test;
 using nlohmann::json;
 
 namespace {
-
-const std::string kVectors = BLOCKPUB_SOURCE_ROOT "/tests/vectors/";
-
-std::vector<json> read_rows(const std::string& name) {
-    std::ifstream file(kVectors + name);
-    REQUIRE(file.good());
-    std::vector<json> rows;
-    for (std::string line; std::getline(file, line);) rows.push_back(json::parse(line));
-    return rows;
-}
 
 json manifest() {
     std::ifstream file(kVectors + "manifest.json");

@@ -15,6 +15,10 @@ constexpr std::uint32_t kPathChunk = 32;
 /// A deep invalidation gives up on keeping the mempool after so many blocks.
 constexpr unsigned kReturningDisconnects = 10;
 
+bool may_pass(const Error& error) {
+    return error.code == Errc::io || error.code == Errc::disk_full;
+}
+
 /// The next blocks on the way to `target` from a chain of `blocks_below` blocks, lowest first.
 std::vector<HeaderNode*> next_on_path(HeaderNode& target, std::uint32_t blocks_below) {
     const std::uint32_t last = std::min(blocks_below + kPathChunk, target.height.value + 1);
@@ -118,7 +122,7 @@ Result<Activation::Connect> Activation::connect(HeaderNode& node) {
             state_.forget_block(node);
             return Connect::block_lost;
         }
-        if (connected.error().code != Errc::io) return std::unexpected(connected.error());
+        if (!may_pass(connected.error())) return std::unexpected(connected.error());
         if (!host_.wait_to_retry(connected.error(), ++failures)) return std::unexpected(connected.error());
         connected = coins_.connect(block);
     }
@@ -143,7 +147,7 @@ Result<void> Activation::disconnect_tip() {
     unsigned failures = 0;
     auto disconnected = coins_.disconnect(block);
     while (!disconnected) {
-        if (disconnected.error().code != Errc::io) return disconnected;
+        if (!may_pass(disconnected.error())) return disconnected;
         if (!host_.wait_to_retry(disconnected.error(), ++failures)) return disconnected;
         disconnected = coins_.disconnect(block);
     }

@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -28,6 +29,7 @@ struct ChainOptions {
     const Clock* clock = nullptr;
     Logger* logger = nullptr;                        ///< may be null
     CoinsEngine* coins = nullptr;                    ///< null: no coins are kept, and no rule about them
+    std::function<bool()> stop_requested;            ///< ends long work of a start; may be empty
     Uint256 minimum_chainwork;                       ///< below it, initial download (`-minimumchainwork`)
     std::chrono::seconds max_tip_age{24 * 60 * 60};  ///< older, initial download (`-maxtipage`)
     std::size_t bulk_commit_bytes = std::size_t{16} << 20;  ///< a bulk commit carries so much
@@ -71,7 +73,7 @@ struct ChainStatus {
     bool initial_download = true;
     bool importing = false;
     EventIndex durable_events = 0;  ///< all records below are committed and synced
-    std::string write_error;        ///< why commits fail just now; empty when they do not
+    std::string write_error;        ///< why nothing can be written just now; empty when it can
     bool write_stopped = false;     ///< sticky: see Errc::outcome_unknown
 };
 
@@ -88,7 +90,7 @@ struct ChainStatus {
 class Chain {
  public:
     /// Loads the header tree, connects genesis in a fresh store, takes up where a crash left off, starts the
-    /// thread.
+    /// thread. Errors: stopped, when `stop_requested` said so.
     [[nodiscard]] static Result<std::unique_ptr<Chain>> start(ChainOptions options);
     virtual ~Chain() = default;
 

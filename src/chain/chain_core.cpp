@@ -106,17 +106,25 @@ Result<void> ChainCore::connect_genesis() {
 /// Brings the coins from the tip they were written with to the active tip.
 Result<void> ChainCore::catch_up_coins() {
     if (options_.coins == nullptr) return {};
-    return roll_coins(*state_, coins_, *options_.store, log_,
-                      [this](const HeaderNode& reached) -> Result<void> {
-                          if (!state_->changes().empty()) writer_->add(state_->changes().take());
-                          coins_.show(tip_of(reached));
-                          if (!writer_->commit_due()) return {};
-                          return commit();
-                      });
+    return roll_coins(
+        *state_, coins_, *options_.store, log_, [this](const HeaderNode& reached) -> Result<void> {
+            if (!state_->changes().empty()) writer_->add(state_->changes().take());
+            coins_.show(tip_of(reached));
+            const bool stopping = options_.stop_requested && options_.stop_requested();
+            // Where undo data and facts are there already, nothing waits for a commit.
+            const bool due = stopping || !writer_->dirty() || writer_->commit_due();
+            if (auto done = due ? commit() : Result<void>{}; !done) return done;
+            if (!stopping) return {};
+            return fail(Errc::stopped,
+                        fmt::format("stopped at height {} of making coins", reached.height.value));
+        });
 }
 
 std::unexpected<Error> ChainCore::halt(Error error) {
-    if (!halted_) halted_ = error;
+    if (!halted_) {
+        halted_ = error;
+        if (error.code == Errc::outcome_unknown) monitor_.set_write_stopped(error.context);
+    }
     return std::unexpected(std::move(error));
 }
 
@@ -312,6 +320,10 @@ Result<void> ChainCore::finish(bool durable) {
 }
 
 void ChainCore::show_changes() {
+    if (std::exchange(waits_for_disk_, false)) {
+        monitor_.set_write_error({});
+        log_.info("the chain goes on");
+    }
     if (!state_->changes().empty()) writer_->add(state_->changes().take());
     if (const HeaderNode* const tip = state_->active().tip()) coins_.show(tip_of(*tip));
     publish_chain();
@@ -344,7 +356,11 @@ Result<void> ChainCore::step_made() {
 }
 
 bool ChainCore::wait_to_retry(const Error& error, unsigned failures) {
-    if (failures == 1) log_.error("cannot read the store: {}; trying again until it works", error.context);
+    if (error.code == Errc::disk_full) {
+        waits_for_disk_ = true;
+        monitor_.set_write_error(error.context);
+    }
+    if (failures == 1) log_.error("the chain stands still: {}; trying again until it works", error.context);
     RetryTimes times{options_.commit_retry_first, options_.commit_retry_longest};
     while (--failures != 0 && times.next < times.longest) static_cast<void>(times.take());
     return wait_.wait(times.take());

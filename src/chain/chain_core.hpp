@@ -97,6 +97,7 @@ class ChainCore final : private ActivationHost {
     std::deque<BlockHash> ready_parents_;  // known, with blocks waiting for them
     ImportCounters import_;
     bool importing_ = false;
+    bool waits_for_disk_ = false;  // the coins engine has no room just now
     std::optional<Error> halted_;
 };
 

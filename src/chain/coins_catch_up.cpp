@@ -28,16 +28,24 @@ class Progress {
  public:
     Progress(const Log& log, Height target) : log_(log), target_(target) {}
     void at(Height height) {
+        ++blocks_;
         const auto now = std::chrono::steady_clock::now();
         if (now - last_ < std::chrono::seconds(5)) return;
         last_ = now;
         log_.info("coins: at height {} of {}", height.value, target_.value);
     }
+    void end() const {
+        const auto took = std::chrono::steady_clock::now() - began_;
+        log_.info("coins: at height {}, {} blocks in {} ms", target_.value, blocks_,
+                  std::chrono::duration_cast<std::chrono::milliseconds>(took).count());
+    }
 
  private:
     const Log& log_;
     const Height target_;
-    std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+    const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+    std::chrono::steady_clock::time_point last_ = began_;
+    std::uint64_t blocks_ = 0;
 };
 
 Result<void> connect_one(ChainState& state, HeaderNode& node, CoinsEngine& coins, Store& store) {
@@ -64,17 +72,20 @@ Result<void> roll_coins(ChainState& state, CoinsEngine& coins, Store& store, con
         coins.show({.hash = tip.hash, .height = tip.height});
         return {};
     }
-    if (at != nullptr && tip.height.value - at->height.value != 0) {
-        log.info("coins: from height {} to {}", at->height.value, tip.height.value);
+    if (at != nullptr) {
+        log.info("coins: stored as of height {}, bringing them to {}", at->height.value, tip.height.value);
+    } else {
+        log.info("coins: none stored, making them from the blocks up to height {}", tip.height.value);
     }
+    Progress progress(log, tip.height);
     while (at != nullptr && !state.active().contains(*at)) {
         StoredBlock block(*at, store, nullptr);
         if (auto undone = coins.disconnect(block); !undone) return undone;
         static_cast<void>(coins.end_disconnects(false));
         at = at->previous;
+        progress.at(at->height);
         if (auto done = reached(*at); !done) return done;
     }
-    Progress progress(log, tip.height);
     while (at != &tip) {
         HeaderNode& next = *tip.ancestor(at == nullptr ? Height{0} : at->height.next());
         if (auto connected = connect_one(state, next, coins, store); !connected) return connected;
@@ -82,6 +93,7 @@ Result<void> roll_coins(ChainState& state, CoinsEngine& coins, Store& store, con
         progress.at(next.height);
         if (auto done = reached(next); !done) return done;
     }
+    progress.end();
     return {};
 }
 

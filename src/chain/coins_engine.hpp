@@ -43,8 +43,8 @@ class BlockInChain {
 /// The activation calls it in the order of the chain: every connect extends the block connected last, every
 /// disconnect takes that one back. Nothing that it did is committed before the step's own commit.
 /// Thread safety: never called concurrently; chain thread only.
-/// Errors: an Error is a failure of this machine, not the block's: io is tried again; the others end the
-/// work.
+/// Errors: an Error is a failure of this machine, not the block's: io and disk_full are tried again; the
+/// others end the work.
 class CoinsEngine {
  public:
     struct Connected {

@@ -31,6 +31,7 @@ Result<CoinsEngine::Connected> CoinsLedger::connect(BlockInChain& block) {
 }
 
 Result<void> CoinsLedger::disconnect(BlockInChain& block) {
+    if (auto room = coins_.make_room(); !room) return room;
     auto stored = block.undo();
     if (!stored) return forward_error(stored);
     auto undo = decode_undo(stored->bytes());

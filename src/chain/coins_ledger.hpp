@@ -11,7 +11,8 @@ namespace blockpub {
 ///
 /// Thread safety: as CoinsEngine.
 /// Ownership: borrows the parameters and the coin store.
-/// Blocking: `connect` waits while the coin store's budget is full and the disk takes nothing.
+/// Blocking: `connect` and `disconnect` wait for a flush under way while the coin store's budget is full.
+/// Errors: disk_full from them when flushes fail.
 class CoinsLedger final : public CoinsEngine {
  public:
     CoinsLedger(const ChainParams& params, CoinStore& coins) : params_(params), coins_(coins) {}

@@ -37,8 +37,9 @@ class ChainMonitor {
         const MutexLock lock(mutex_);
         view_.status.write_error = std::move(error);
     }
-    void set_write_stopped() BLOCKPUB_EXCLUDES(mutex_) {
+    void set_write_stopped(std::string error) BLOCKPUB_EXCLUDES(mutex_) {
         const MutexLock lock(mutex_);
+        view_.status.write_error = std::move(error);
         view_.status.write_stopped = true;
     }
     [[nodiscard]] View view() const BLOCKPUB_EXCLUDES(mutex_) {

@@ -54,13 +54,13 @@ Result<void> StepWriter::commit() {
     auto committed = store_.commit();
     while (!committed) {
         const Error& error = committed.error();
-        monitor_.set_write_error(error.context);
         if (error.code == Errc::outcome_unknown) {
             log_.error("the store cannot tell what is on disk: {}; nothing more is written or announced",
                        error.context);
-            monitor_.set_write_stopped();
+            monitor_.set_write_stopped(error.context);
             return committed;
         }
+        monitor_.set_write_error(error.context);
         if (++failures == 1)
             log_.error("cannot commit: {}; nothing is announced until it works again", error.context);
         const bool goes_on = wait_.wait(times.take());

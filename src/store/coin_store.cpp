@@ -126,6 +126,8 @@ class CoinStoreImpl final : public CoinStore {
     Tip flushed_ BLOCKPUB_GUARDED_BY(mutex_);
     std::uint64_t flushes_ BLOCKPUB_GUARDED_BY(mutex_) = 0;
     std::uint64_t failed_flushes_ BLOCKPUB_GUARDED_BY(mutex_) = 0;
+    StepNumber committed_ BLOCKPUB_GUARDED_BY(mutex_) = 0;
+    bool failing_ BLOCKPUB_GUARDED_BY(mutex_) = false;
     bool hurry_ BLOCKPUB_GUARDED_BY(mutex_) = false;  // a caller waits: try again at once
     bool write_stopped_ BLOCKPUB_GUARDED_BY(mutex_) = false;
     bool stopping_ BLOCKPUB_GUARDED_BY(mutex_) = false;
@@ -161,10 +163,14 @@ Result<CoinSnapshot> CoinStoreImpl::snapshot() const {
 CoinStoreStatus CoinStoreImpl::status() const {
     const MutexLock lock(mutex_);
     return {.flushed = flushed_,
+            .tip = state_.tip,
             .bytes = memory_.load(std::memory_order_relaxed),
+            .budget_bytes = options_.budget_bytes,
+            .disk_bytes = table_->disk_bytes(),
             .flushes = flushes_,
             .failed_flushes = failed_flushes_,
             .flushing = state_.frozen != nullptr,
+            .failing = failing_,
             .write_stopped = write_stopped_,
             .last_error = last_error_.context};
 }
@@ -223,6 +229,7 @@ void CoinStoreImpl::freeze_locked() {
 
 void CoinStoreImpl::committed() {
     const MutexLock lock(mutex_);
+    committed_ = state_.step;
     if (state_.frozen || write_stopped_ || state_.active->empty()) return;
     const bool due = std::chrono::steady_clock::now() - last_flush_ >= options_.flush_interval;
     if (due || state_.active->bytes() >= options_.budget_bytes / 2) freeze_locked();
@@ -235,13 +242,21 @@ Error CoinStoreImpl::stopped_error_locked() const {
 
 Result<void> CoinStoreImpl::make_room() {
     const MutexLock lock(mutex_);
-    while (over_budget_locked() && !write_stopped_ && !stopping_) changed_.wait(mutex_);
+    while (over_budget_locked() && !write_stopped_ && !stopping_ && !failing_) changed_.wait(mutex_);
     if (write_stopped_ || stopping_) return std::unexpected(stopped_error_locked());
+    if (over_budget_locked()) {
+        return fail(Errc::disk_full,
+                    fmt::format("the memory for changes of coins (-dbcache) is full, and they "
+                                "cannot be written: {}",
+                                last_error_.context));
+    }
     return {};
 }
 
 Result<void> CoinStoreImpl::flush() {
     const MutexLock lock(mutex_);
+    if (committed_ != state_.step)
+        return fail(Errc::unavailable, "there are changes of coins that the chain has not committed");
     const std::uint64_t failed_before = failed_flushes_;
     const Tip wanted = state_.tip;
     hurry_ = true;
@@ -291,7 +306,8 @@ void CoinStoreImpl::flush_frozen(const std::shared_ptr<const CoinMemtable>& gene
         auto written = table_->write(*generation, tip);
         const MutexLock lock(mutex_);
         if (written) {
-            if (pause != options_.retry_first) log_.info("coins are being written again");
+            if (failing_) log_.info("coins: written again, up to height {}", tip.height.value);
+            failing_ = false;
             state_.frozen = nullptr;
             state_.base_txnid = *written;
             flushed_ = tip;
@@ -300,15 +316,17 @@ void CoinStoreImpl::flush_frozen(const std::shared_ptr<const CoinMemtable>& gene
             changed_.notify_all();
             return;
         }
-        if (pause == options_.retry_first || written.error().code == Errc::outcome_unknown) {
-            log_.error(
-                "coins could not be written, {}: {}",
-                written.error().code == Errc::outcome_unknown ? "writing has stopped" : "will be tried again",
-                written.error().context);
-        }
         last_error_ = std::move(written.error());
-        ++failed_flushes_;
         write_stopped_ = last_error_.code == Errc::outcome_unknown;
+        if (write_stopped_) {
+            log_.error("coins: it is not known what of them is on disk, and writing has stopped: {}",
+                       last_error_.context);
+        } else if (!failing_) {
+            log_.error("coins: cannot be written, they stay in memory until it works again: {}",
+                       last_error_.context);
+        }
+        failing_ = true;
+        ++failed_flushes_;
         changed_.notify_all();
         const auto deadline = std::chrono::steady_clock::now() + pause;
         while (!stopping_ && !hurry_ && !write_stopped_ && changed_.wait_until(mutex_, deadline)) {

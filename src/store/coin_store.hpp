@@ -67,10 +67,14 @@ struct CoinStoreOptions {
 
 struct CoinStoreStatus {
     Tip flushed;              ///< the coins on disk are this tip's (`coins_tip`)
+    Tip tip;                  ///< that of the newest snapshot
     std::uint64_t bytes = 0;  ///< of changes in memory, what snapshots pin included
+    std::uint64_t budget_bytes = 0;
+    std::uint64_t disk_bytes = 0;  ///< of the table's file
     std::uint64_t flushes = 0;
     std::uint64_t failed_flushes = 0;
     bool flushing = false;
+    bool failing = false;        ///< the last attempt failed, and will be repeated
     bool write_stopped = false;  ///< sticky: a sync failed
     std::string last_error;
 };
@@ -103,10 +107,11 @@ class CoinStore {
     /// when half of the budget is used (or `flush_interval` has passed) a flush of them begins on the
     /// flusher's thread.
     virtual void committed() = 0;
-    /// Waits until there is room in the budget. Errors: outcome_unknown, stopped.
+    /// Waits for a flush under way until there is room in the budget. Errors: disk_full, when there is none
+    /// because flushes fail, whatever the cause (to be repeated); outcome_unknown, stopped.
     [[nodiscard]] virtual Result<void> make_room() = 0;
-    /// Flushes all that is committed and waits for it. Errors: disk_full, io (to be repeated),
-    /// outcome_unknown, stopped.
+    /// Flushes all that is committed and waits for it. Errors: unavailable, when something was published that
+    /// is not committed; disk_full, io (to be repeated), outcome_unknown, stopped.
     [[nodiscard]] virtual Result<void> flush() = 0;
     /// Ends the flusher; a flush under way is finished. Does not flush.
     virtual void stop() = 0;

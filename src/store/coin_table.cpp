@@ -121,6 +121,12 @@ Result<std::optional<Tip>> CoinTable::tip(const lmdb::Txn& txn) const {
                .height = {read_le<std::uint32_t>(value.data() + 32)}};
 }
 
+std::uint64_t CoinTable::disk_bytes() const noexcept {
+    std::error_code error;
+    const auto bytes = std::filesystem::file_size(options_.directory / "data.mdb", error);
+    return error ? 0 : bytes;
+}
+
 Result<void> CoinTable::put(lmdb::Txn& txn, const CoinMemtable::Row& row) const {
     int code = options_.faults != nullptr ? options_.faults->at(StoreFaults::Point::coin_put) : 0;
     if (code == 0 && row.encoded.empty()) {

@@ -41,6 +41,8 @@ class CoinTable {
     /// The tip whose coins the table holds; nothing in a fresh one. Errors: corrupt, io.
     [[nodiscard]] Result<std::optional<Tip>> tip(const lmdb::Txn& txn) const;
     [[nodiscard]] lmdb::Table coins() const noexcept { return coins_; }
+    /// Bytes of the file; 0 when the system does not say.
+    [[nodiscard]] std::uint64_t disk_bytes() const noexcept;
 
     /// Writes one generation and the tip whose coins they are, in one synced transaction.
     /// Result: number of the transaction that readers need to see it.

@@ -111,6 +111,11 @@ struct Fixture {
         REQUIRE_MESSAGE(opened, opened.error().context);
         store = std::move(*opened);
     }
+    /// Publishes, and says that it is durable.
+    void publish(const Tip& tip) {
+        store->publish(tip);
+        store->committed();
+    }
     CoinSnapshot snapshot() {
         auto taken = store->snapshot();
         REQUIRE(taken);
@@ -129,11 +134,11 @@ TEST_CASE("a coin is seen once its step is published, and gone once it is spent"
     f.store->apply({&made, 1});
     CHECK(f.store->find(outpoint) == coin_of(5));
     CHECK(f.snapshot().find(outpoint).error().code == Errc::not_found);
-    f.store->publish(tip_of(1));
+    f.publish(tip_of(1));
     const CoinSnapshot before = f.snapshot();
     const CoinChange spent{.outpoint = outpoint, .coin = std::nullopt, .fresh = false};
     f.store->apply({&spent, 1});
-    f.store->publish(tip_of(2));
+    f.publish(tip_of(2));
     CHECK(before.find(outpoint) == coin_of(5));
     CHECK(before.tip() == tip_of(1));
     CHECK(f.snapshot().find(outpoint).error().code == Errc::not_found);
@@ -149,8 +154,7 @@ TEST_CASE("coins and their tip survive a flush and a new start") {
         f.store->apply({&change, 1});
         model[change.outpoint] = *change.coin;
     }
-    f.store->publish(tip_of(7));
-    f.store->committed();
+    f.publish(tip_of(7));
     REQUIRE(f.store->flush());
     CHECK(f.store->status().flushed == tip_of(7));
     CHECK(read_all(f.snapshot()) == model);
@@ -164,11 +168,11 @@ TEST_CASE("what was not flushed is gone after a new start, and the tip says so")
     Fixture f;
     const CoinChange first{.outpoint = outpoint_of(1), .coin = coin_of(1), .fresh = true};
     f.store->apply({&first, 1});
-    f.store->publish(tip_of(1));
+    f.publish(tip_of(1));
     REQUIRE(f.store->flush());
     const CoinChange second{.outpoint = outpoint_of(2), .coin = coin_of(2), .fresh = true};
     f.store->apply({&second, 1});
-    f.store->publish(tip_of(2));
+    f.publish(tip_of(2));
     f.open();
     CHECK(f.store->status().flushed == tip_of(1));
     CHECK(f.snapshot().find(outpoint_of(2)).error().code == Errc::not_found);
@@ -178,15 +182,14 @@ TEST_CASE("a flush that is held up disturbs neither readers nor the writer") {
     Fixture f(std::uint64_t{16} << 20);
     const CoinChange first{.outpoint = outpoint_of(1), .coin = coin_of(1), .fresh = true};
     f.store->apply({&first, 1});
-    f.store->publish(tip_of(1));
+    f.publish(tip_of(1));
     f.faults.hold();
     std::thread flusher([&] { CHECK(f.store->flush()); });
     f.faults.wait_until_reached();
     for (std::uint32_t height = 2; height < 50; ++height) {
         const CoinChange change{.outpoint = outpoint_of(height * 3), .coin = coin_of(height), .fresh = true};
         f.store->apply({&change, 1});
-        f.store->publish(tip_of(height));
-        f.store->committed();
+        f.publish(tip_of(height));
         CHECK(f.snapshot().find(change.outpoint) == coin_of(height));
         CHECK(f.snapshot().find(first.outpoint) == coin_of(1));
     }
@@ -216,14 +219,14 @@ TEST_CASE("a flush that fails keeps every change and is tried again") {
             f.faults.where = c.where;
             const CoinChange change{.outpoint = outpoint_of(1), .coin = coin_of(1), .fresh = true};
             f.store->apply({&change, 1});
-            f.store->publish(tip_of(1));
+            f.publish(tip_of(1));
             f.faults.code = c.code;
             CHECK_FALSE(f.store->flush());
             CHECK(f.store->status().failed_flushes >= 1);
             CHECK(f.snapshot().find(change.outpoint) == coin_of(1));
             const CoinChange later{.outpoint = outpoint_of(9), .coin = coin_of(9), .fresh = true};
             f.store->apply({&later, 1});
-            f.store->publish(tip_of(2));
+            f.publish(tip_of(2));
             f.faults.code = 0;
             Result<void> flushed = f.store->flush();
             while (!flushed) flushed = f.store->flush();
@@ -240,7 +243,7 @@ TEST_CASE("a sync that fails stops writing for good, and reading goes on") {
     f.faults.code = EIO;
     const CoinChange change{.outpoint = outpoint_of(1), .coin = coin_of(1), .fresh = true};
     f.store->apply({&change, 1});
-    f.store->publish(tip_of(1));
+    f.publish(tip_of(1));
     const auto flushed = f.store->flush();
     REQUIRE_FALSE(flushed);
     CHECK(flushed.error().code == Errc::outcome_unknown);
@@ -250,15 +253,51 @@ TEST_CASE("a sync that fails stops writing for good, and reading goes on") {
     CHECK(read_all(f.snapshot()).size() == 1);
 }
 
+TEST_CASE("what the chain has not committed is not flushed") {
+    Fixture f;
+    const CoinChange change{.outpoint = outpoint_of(1), .coin = coin_of(1), .fresh = true};
+    f.store->apply({&change, 1});
+    f.store->publish(tip_of(1));
+    CHECK(f.store->flush().error().code == Errc::unavailable);
+    CHECK(f.store->status().flushes == 0);
+    f.store->committed();
+    CHECK(f.store->flush());
+    CHECK(f.store->status().flushed == tip_of(1));
+}
+
+TEST_CASE("a full budget that cannot be written is an error for the writer, until it can") {
+    Fixture f(std::uint64_t{8} << 20);
+    f.faults.where = StoreFaults::Point::coin_put;
+    f.faults.code = ENOSPC;
+    std::uint32_t next = 1;
+    Result<void> room;
+    for (; next < 1'000'000 && room; ++next) {
+        const CoinChange change{.outpoint = outpoint_of(next), .coin = coin_of(next), .fresh = true};
+        f.store->apply({&change, 1});
+        f.publish(tip_of(next));
+        room = f.store->make_room();
+    }
+    REQUIRE_FALSE(room);
+    CHECK(room.error().code == Errc::disk_full);
+    CHECK(f.store->status().failing);
+    CHECK(f.store->status().bytes < std::uint64_t{9} << 20);
+    CHECK(f.snapshot().find(outpoint_of(1)) == coin_of(1));
+    f.faults.code = 0;
+    while (!f.store->make_room()) std::this_thread::yield();
+    CHECK_FALSE(f.store->status().failing);
+    CHECK(f.store->flush());
+    CHECK(read_all(f.snapshot()).size() == next - 1);
+}
+
 TEST_CASE("a coin made and spent before a flush leaves nothing behind") {
     Fixture f;
     for (std::uint32_t i = 0; i < 20'000; ++i) {
         const CoinChange made{.outpoint = outpoint_of(i), .coin = coin_of(i), .fresh = true};
         f.store->apply({&made, 1});
-        f.store->publish(tip_of(2 * i + 1));
+        f.publish(tip_of(2 * i + 1));
         const CoinChange spent{.outpoint = outpoint_of(i), .coin = std::nullopt, .fresh = false};
         f.store->apply({&spent, 1});
-        f.store->publish(tip_of(2 * i + 2));
+        f.publish(tip_of(2 * i + 2));
     }
     // One shard's first chunks, however many coins came and went.
     CHECK(f.store->status().bytes < std::uint64_t{16} << 20);
@@ -293,7 +332,7 @@ TEST_CASE("random changes, snapshots, scans and failing flushes agree with a map
             f.store->apply({&change, 1});
         }
         tip = tip_of(step);
-        f.store->publish(tip);
+        f.publish(tip);
         f.faults.where = random() % 2 == 0 ? StoreFaults::Point::coin_put : StoreFaults::Point::coin_commit;
         f.faults.code = random() % 3 == 0 ? ENOSPC : 0;
         if (random() % 10 == 0) static_cast<void>(f.store->flush());
@@ -328,7 +367,7 @@ TEST_CASE("each snapshot is one state while the writer and the flusher go on") {
         const CoinChange change{.outpoint = outpoint_of(i), .coin = coin_of(i), .fresh = true};
         f.store->apply({&change, 1});
     }
-    f.store->publish(tip_of(kCoins - 1));
+    f.publish(tip_of(kCoins - 1));
     std::atomic<bool> over{false};
     std::atomic<unsigned> checked{0};
     std::vector<std::jthread> readers;
@@ -358,7 +397,7 @@ TEST_CASE("each snapshot is one state while the writer and the flusher go on") {
             {.outpoint = outpoint_of(height - kCoins), .coin = std::nullopt, .fresh = false},
         };
         f.store->apply(changes);
-        f.store->publish(tip_of(height));
+        f.publish(tip_of(height));
         if (height % 100 == 0) CHECK(f.store->flush());
     }
     over = true;

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
+#include "primitives/coin.hpp"
 #include "primitives/script.hpp"
+
 #include <blockpub/bytes.hpp>
 #include <blockpub/hash.hpp>
 #include <blockpub/publisher.hpp>
 #include <blockpub/result.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
 
 // What the query side needs of its siblings: declared here, implemented there, joined in the daemon.
 
@@ -17,15 +20,15 @@ namespace blockpub {
 
 /// One row of getzmqnotifications.
 struct NotificationRow {
-    std::string type;     ///< pubhashblock, pubhashtx, pubrawblock, pubrawtx, pubsequence
-    std::string address;  ///< as configured, `unix:` spelt `ipc://`
+    std::string type;                   ///< pubhashblock, pubhashtx, pubrawblock, pubrawtx, pubsequence
+    std::string address;                ///< as configured, `unix:` spelt `ipc://`
     int high_water_mark = 0;            ///< this row's own option
     int effective_high_water_mark = 0;  ///< the endpoint's
 };
 
 /// Thread safety: from any thread. Blocking: never.
 class NotificationList {
-   public:
+ public:
     virtual ~NotificationList() = default;
     /// In Core's order: by type (hashblock, hashtx, rawblock, rawtx, sequence), then as configured.
     [[nodiscard]] virtual std::vector<NotificationRow> rows() const = 0;
@@ -34,9 +37,23 @@ class NotificationList {
 /// What every publisher has done, in the order in which they were bound.
 /// Thread safety: from any thread. Blocking: never.
 class PublisherStatusList {
-   public:
+ public:
     virtual ~PublisherStatusList() = default;
     [[nodiscard]] virtual std::vector<PublisherStatus> statuses() const = 0;
+};
+
+/// What a mempool makes of a coin.
+struct MempoolCoin {
+    bool spent = false;        ///< by a transaction in the pool
+    std::optional<Coin> made;  ///< by one; its height means nothing
+};
+
+/// Coins as they are behind the transactions of a mempool.
+/// Thread safety: from any thread. Blocking: never for longer than a look-up takes.
+class MempoolCoinView {
+ public:
+    virtual ~MempoolCoinView() = default;
+    [[nodiscard]] virtual MempoolCoin look_up(const Outpoint& outpoint) const = 0;
 };
 
 struct MineRequest {
@@ -53,9 +70,10 @@ struct MinedBlock {
 
 /// Makes blocks on regtest.
 /// Thread safety: from any thread. Blocking: until the block is durable, or max_tries are used up.
-/// Errors: invalid_argument (the block would be invalid; the context is Core's text), unavailable (no nonce found), stopped.
+/// Errors: invalid_argument (the block would be invalid; the context is Core's text), unavailable (no nonce
+/// found), stopped.
 class BlockMiner {
-   public:
+ public:
     virtual ~BlockMiner() = default;
     [[nodiscard]] virtual Result<MinedBlock> mine(const MineRequest& request) = 0;
 };

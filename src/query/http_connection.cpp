@@ -227,8 +227,7 @@ bool HttpConnection::answer() {
 bool HttpConnection::run_job(HttpJob job) {
     if (job.lane == Lane::here) return respond(job.run());
     if (send_some() == Sent::failed) return close(), false;
-    WorkerPool& pool = job.lane == Lane::chain ? *core_.chain_pool : *core_.wait_pool;
-    pool.run([self = shared_from_this(), run = std::move(job.run)] {
+    core_.pool_of(job.lane).run([self = shared_from_this(), run = std::move(job.run)] {
         auto response = std::make_shared<HttpResponse>();
         try {
             *response = run();

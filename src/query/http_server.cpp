@@ -50,9 +50,11 @@ struct HttpServer::Impl {
           sweep_timer(context),
           retry_timer(context),
           chain_pool("rpc-chain", core.options.chain_threads),
-          wait_pool("rpc-wait", core.options.wait_threads) {
+          wait_pool("rpc-wait", core.options.wait_threads),
+          scan_pool("rpc-scan", 1) {
         core.chain_pool = &chain_pool;
         core.wait_pool = &wait_pool;
+        core.scan_pool = &scan_pool;
         core.connection_closed = [this] { resume_accepting(); };
     }
 
@@ -81,6 +83,13 @@ struct HttpServer::Impl {
     std::vector<std::jthread> threads;
     WorkerPool chain_pool;  // its tasks hold connections: gone before the context
     WorkerPool wait_pool;
+    WorkerPool scan_pool;
+
+    void stop_pools() {
+        chain_pool.stop();
+        wait_pool.stop();
+        scan_pool.stop();
+    }
 };
 
 Result<void> HttpServer::Impl::bind_address(const HttpEndpoint& endpoint, const asio::ip::address& address) {
@@ -233,8 +242,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::listen(HttpServerOptions options
 
 HttpServer::~HttpServer() {
     stop(std::chrono::milliseconds(0));
-    impl_->chain_pool.stop();
-    impl_->wait_pool.stop();
+    impl_->stop_pools();
 }
 
 void HttpServer::start() {
@@ -262,8 +270,7 @@ void HttpServer::stop(std::chrono::milliseconds grace) {
     const auto now = std::chrono::steady_clock::now();
     if (!connections.wait_until_empty(now + grace)) {
         impl_->core.budget.drop_waiters();
-        impl_->chain_pool.stop();
-        impl_->wait_pool.stop();
+        impl_->stop_pools();
         for (const auto& connection : connections.all()) connection->interrupt();
         (void)connections.wait_until_empty(std::chrono::steady_clock::now() + kCutGrace);
     }

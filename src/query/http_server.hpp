@@ -23,6 +23,7 @@ enum class Lane : std::uint8_t {
     here,   ///< on the network thread: what reads a snapshot and waits for nobody
     chain,  ///< what waits for the chain thread
     wait,   ///< what waits for an event that may never come
+    scan,   ///< what reads a whole table, for minutes: one at a time
 };
 
 /// An answer given before the body is read, after a delay that holds up nobody else.

@@ -7,6 +7,7 @@
 #include "primitives/chain_params.hpp"
 #include "query/http_server.hpp"
 #include "query/rpc_method.hpp"
+#include "store/coin_store.hpp"
 
 #include <blockpub/block_reader.hpp>
 #include <blockpub/logger.hpp>
@@ -26,6 +27,7 @@ struct RpcContext {
     Store* store = nullptr;
     BlockReader* blocks = nullptr;  ///< the one with recent blocks in front
     Chain* chain = nullptr;
+    const CoinStore* coins = nullptr;
     const ChainParams* params = nullptr;
     const Clock* clock = nullptr;
     Logger* logger = nullptr;
@@ -38,12 +40,15 @@ struct RpcContext {
     const PublisherStatusList* publishers = nullptr;
     BlockMiner* miner = nullptr;
 
+    const MempoolCoinView* mempool_coins = nullptr;
     std::function<HttpServerStatus()> http_status;  ///< filled in by the server
+    std::function<bool()> stopping;                 ///< likewise: long work ends where it is
 };
 
 // Each adds the methods of one section. The context is borrowed by their handlers.
 void add_block_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_chain_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
+void add_coin_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_control_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_generating_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_status_methods(std::vector<RpcMethod>& methods, const RpcContext& context);

@@ -21,6 +21,7 @@ enum class RpcCode : int {
     invalid_parameter = -8,
     database_error = -20,
     deserialization_error = -22,
+    client_not_connected = -9,
     verify_error = -25,
     in_warmup = -28,
 };

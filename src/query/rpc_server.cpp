@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <mutex>
 #include <optional>
@@ -112,6 +113,7 @@ struct RpcServer::Impl {
     std::optional<AddressFilter> filter;
     std::optional<RpcCookie> cookie;
     std::once_flag stopped;
+    std::atomic<bool> stopping{false};
     std::unique_ptr<HttpServer> http;  // its threads use all of the above
 };
 
@@ -159,9 +161,11 @@ void RpcServer::set_warmup(std::string text) {
 void RpcServer::set_ready(RpcContext context) {
     impl_->context = std::move(context);
     impl_->context.http_status = [http = impl_->http.get()] { return http->status(); };
+    impl_->context.stopping = [stopping = &impl_->stopping] { return stopping->load(); };
     std::vector<RpcMethod> methods;
     add_block_methods(methods, impl_->context);
     add_chain_methods(methods, impl_->context);
+    add_coin_methods(methods, impl_->context);
     add_control_methods(methods, impl_->context);
     add_generating_methods(methods, impl_->context);
     add_status_methods(methods, impl_->context);
@@ -171,6 +175,7 @@ void RpcServer::set_ready(RpcContext context) {
 
 void RpcServer::stop() {
     // Who comes second waits for the first: the cookie is let go once.
+    impl_->stopping = true;
     std::call_once(impl_->stopped, [this] {
         impl_->http->stop(kStopGrace);
         impl_->cookie.reset();

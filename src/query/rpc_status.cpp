@@ -35,6 +35,23 @@ void write_store(JsonWriter& out, const StoreStatus& status) {
     out.end_object();
 }
 
+void write_coins(JsonWriter& out, const CoinStoreStatus& status) {
+    out.key("coins");
+    out.begin_object();
+    out.member("height", status.tip.height.value);
+    out.member("flushed_height", status.flushed.height.value);
+    out.member("flushes", status.flushes);
+    out.member("failed_flushes", status.failed_flushes);
+    out.member("flushing", status.flushing);
+    out.member("failing", status.failing);
+    out.member("write_stopped", status.write_stopped);
+    out.member("last_error", std::string_view(status.last_error));
+    out.member("bytes_in_memory", status.bytes);
+    out.member("budget_bytes", status.budget_bytes);
+    out.member("bytes_on_disk", status.disk_bytes);
+    out.end_object();
+}
+
 void write_chain(JsonWriter& out, const Chain& chain) {
     const ChainStatus status = chain.status();
     out.key("chain");
@@ -99,6 +116,7 @@ RpcOutcome get_blockpub_info(const RpcContext& context, const RpcCall& call) {
     out.member("version", std::string_view(context.version));
     write_chain(out, *context.chain);
     write_store(out, context.store->status());
+    if (context.coins != nullptr) write_coins(out, context.coins->status());
     out.key("publishers");
     out.begin_array();
     if (context.publishers != nullptr) {
@@ -149,8 +167,8 @@ void add_status_methods(std::vector<RpcMethod>& methods, const RpcContext& conte
             "    \"importing\" : bool,            (boolean) whether an import is under way\n"
             "    \"durable_events\" : n,          (numeric) records of the event log that are on the disk: "
             "the next one's index\n"
-            "    \"write_error\" : \"str\",         (string) why commits fail just now; empty when they do "
-            "not\n"
+            "    \"write_error\" : \"str\",         (string) why nothing can be written just now; empty "
+            "when it can\n"
             "    \"write_stopped\" : bool         (boolean) whether writing has stopped for good\n"
             "  },\n"
             "  \"import\" : {                     (json object) blocks of imports, since the start\n"
@@ -170,6 +188,20 @@ void add_status_methods(std::vector<RpcMethod>& methods, const RpcContext& conte
             "    \"segments\" : n,                (numeric) block files\n"
             "    \"open_segments\" : n,           (numeric) of them open\n"
             "    \"block_bytes_on_disk\" : n      (numeric) bytes of the block files\n"
+            "  },\n"
+            "  \"coins\" : {                      (json object)\n"
+            "    \"height\" : n,                  (numeric) height of the tip whose coins are shown\n"
+            "    \"flushed_height\" : n,          (numeric) of the tip whose coins are on the disk\n"
+            "    \"flushes\" : n,                 (numeric) done\n"
+            "    \"failed_flushes\" : n,          (numeric) failed, and tried again\n"
+            "    \"flushing\" : bool,             (boolean) whether one is under way\n"
+            "    \"failing\" : bool,              (boolean) whether the last attempt failed\n"
+            "    \"write_stopped\" : bool,        (boolean) whether a sync failed, after which nothing is "
+            "written\n"
+            "    \"last_error\" : \"str\",          (string) of the last flush that failed\n"
+            "    \"bytes_in_memory\" : n,         (numeric) of changes that are not on the disk yet\n"
+            "    \"budget_bytes\" : n,            (numeric) of -dbcache\n"
+            "    \"bytes_on_disk\" : n            (numeric) of the coins' file\n"
             "  },\n"
             "  \"publishers\" : [                 (json array) one a ZeroMQ endpoint\n"
             "    {                              (json object)\n"

@@ -76,6 +76,10 @@ ExitStatus run_node(NodeOptions options, BackgroundReport background) {
 
     const bool terminal = options.log.console && isatty(STDOUT_FILENO) != 0;
     auto node = Node::start(std::move(options), **log_file, stop_request);
+    if (!node && node.error().code == Errc::stopped && stop_request.requested()) {
+        log.info("Shutdown: {}, exit status 0", node.error().context);
+        return ExitStatus::ok;
+    }
     if (!node) return refuse_and_log(node.error());
     background.ready();
     wait_for_end(stop_request, **node, terminal);

@@ -2,12 +2,14 @@
 #include "daemon/node.hpp"
 
 #include "base/log.hpp"
+#include "chain/coins_ledger.hpp"
 #include "daemon/start_work.hpp"
 #include "daemon/task.hpp"
 #include "notify/command_hooks.hpp"
 #include "notify/zmq_publishers.hpp"
 #include "query/rpc_server.hpp"
 #include "source/miner.hpp"
+#include "store/coin_store.hpp"
 #include "store/recent_blocks.hpp"
 
 #include <fmt/format.h>
@@ -43,9 +45,9 @@ class RunningNode final : public Node {
     /// The parts in the order in which they start; the first failure ends the start.
     Result<void> start_parts() {
         using Step = Result<void> (RunningNode::*)();
-        for (const Step step :
-             {&RunningNode::listen, &RunningNode::open_store, &RunningNode::open_bus,
-              &RunningNode::bind_publishers, &RunningNode::start_chain, &RunningNode::serve}) {
+        for (const Step step : {&RunningNode::listen, &RunningNode::open_store, &RunningNode::open_coins,
+                                &RunningNode::open_bus, &RunningNode::bind_publishers,
+                                &RunningNode::start_chain, &RunningNode::serve}) {
             if (auto done = (this->*step)(); !done) return done;
         }
         return {};
@@ -62,12 +64,16 @@ class RunningNode final : public Node {
  private:
     Result<void> listen();
     Result<void> open_store();
+    Result<void> open_coins();
     Result<void> open_bus();
     Result<void> bind_publishers();
     Result<void> start_chain();
     Result<void> serve();
     void announce_ready() const;
     void end_sockets(std::optional<Task>& chain_end);
+    void wait_for_disk(Task& work, const std::function<std::uint64_t()>& bytes_left) const;
+    void flush_coins();
+    [[nodiscard]] ExitStatus status_of_end(bool unfinished) const;
 
     const NodeOptions options_;
     const NodeHooks node_hooks_;
@@ -79,6 +85,8 @@ class RunningNode final : public Node {
     std::unique_ptr<RpcServer> rpc_;
     std::unique_ptr<Store> store_;
     std::unique_ptr<RecentBlocks> recent_;
+    std::unique_ptr<CoinStore> coins_;
+    std::unique_ptr<CoinsLedger> ledger_;
     std::unique_ptr<Bus> bus_;
     std::unique_ptr<ZmqPublishers> publishers_;
     std::unique_ptr<CommandHooks> hooks_;
@@ -131,6 +139,20 @@ Result<void> RunningNode::open_store() {
     return {};
 }
 
+Result<void> RunningNode::open_coins() {
+    CoinStoreOptions coins;
+    coins.directory = options_.chain_dir;
+    coins.map_bytes = options_.map_bytes;
+    coins.budget_bytes = options_.coin_bytes;
+    coins.min_free_disk = options_.min_free_disk;
+    coins.logger = &logger_;
+    auto opened = CoinStore::open(std::move(coins));
+    if (!opened) return forward_error(opened);
+    coins_ = std::move(*opened);
+    ledger_ = std::make_unique<CoinsLedger>(*options_.params, *coins_);
+    return {};
+}
+
 Result<void> RunningNode::open_bus() {
     const auto snapshot = store_->snapshot();
     if (!snapshot) return std::unexpected(snapshot.error());
@@ -169,6 +191,8 @@ Result<void> RunningNode::start_chain() {
     chain.recent = recent_.get();
     chain.clock = &clock_;
     chain.logger = &logger_;
+    chain.coins = ledger_.get();
+    chain.stop_requested = [this] { return stop_request_.requested(); };
     chain.minimum_chainwork = options_.minimum_chainwork;
     chain.max_tip_age = options_.max_tip_age;
     chain.waiting_limit = options_.waiting_limit;
@@ -184,6 +208,7 @@ Result<void> RunningNode::serve() {
         RpcContext context;
         context.store = store_.get();
         context.blocks = recent_.get();
+        context.coins = coins_.get();
         context.chain = chain_.get();
         context.params = options_.params;
         context.clock = &clock_;
@@ -224,6 +249,10 @@ void RunningNode::announce_ready() const {
 StatusFacts RunningNode::status() const {
     StatusFacts facts;
     facts.chain = chain_->status();
+    if (const CoinStoreStatus coins = coins_->status(); coins.failing && facts.chain.write_error.empty()) {
+        facts.chain.write_error = coins.last_error;
+        facts.chain.write_stopped = coins.write_stopped;
+    }
     facts.now = clock_.now_seconds();
     facts.source = work_ ? work_->source() : "submitblock";
     for (const PublisherStatus& publisher : publishers_->statuses()) {
@@ -251,39 +280,59 @@ void RunningNode::end_sockets(std::optional<Task>& chain_end) {
     if (publishers_) publishers_->stop();
 }
 
+/// Waits for what writes, with a line a second.
+void RunningNode::wait_for_disk(Task& work, const std::function<std::uint64_t()>& bytes_left) const {
+    const auto began = std::chrono::steady_clock::now();
+    for (auto next = began + std::chrono::seconds(1); !work.wait_until(next);
+         next += std::chrono::seconds(1)) {
+        log_.info("Shutdown: writing to the disk for {} s, {} bytes to go",
+                  std::chrono::duration_cast<std::chrono::seconds>(next - began).count(), bytes_left());
+    }
+}
+
+/// Nothing is lost when it fails: the next start makes the coins again from the stored blocks.
+void RunningNode::flush_coins() {
+    Result<void> flushed;
+    {
+        Task flush("coins-flush", [&] { flushed = coins_->flush(); });
+        wait_for_disk(flush, [this] { return coins_->status().bytes; });
+    }
+    coins_->stop();
+    if (flushed || coins_->status().write_stopped) return;
+    log_.warning("Coins were not written ({}): the next start makes them again from height {} on.",
+                 flushed.error().context, coins_->status().flushed.height.value);
+}
+
+ExitStatus RunningNode::status_of_end(bool unfinished) const {
+    if (coins_ && coins_->status().write_stopped) return ExitStatus::write_stopped;
+    if (!chain_) return ExitStatus::ok;
+    const ChainStatus chain = chain_->status();
+    if (chain.write_stopped) return ExitStatus::write_stopped;
+    if (!chain.write_error.empty()) return ExitStatus::not_written;
+    return unfinished ? ExitStatus::work_unfinished : ExitStatus::ok;
+}
+
 ExitStatus RunningNode::stop() {
     if (std::exchange(stopped_, true)) return exit_status_;
     if (ready_) log_.info("Shutdown: in progress...");
     {
         std::optional<Task> chain_end;
         end_sockets(chain_end);
-        const auto began = std::chrono::steady_clock::now();
-        for (auto next = began; chain_end;) {
-            next += std::chrono::seconds(1);
-            if (chain_end->wait_until(next)) break;
-            log_.info("Shutdown: writing to the disk for {} s, {} bytes to go",
-                      std::chrono::duration_cast<std::chrono::seconds>(next - began).count(),
-                      store_->pending_bytes());
-        }
+        if (chain_end) wait_for_disk(*chain_end, [this] { return store_->pending_bytes(); });
     }
     if (work_) work_->wait();
     const bool unfinished = work_ && work_->unfinished();
-    if (chain_) {
-        const ChainStatus chain = chain_->status();
-        if (chain.write_stopped)
-            exit_status_ = ExitStatus::write_stopped;
-        else if (!chain.write_error.empty())
-            exit_status_ = ExitStatus::not_written;
-        else if (unfinished)
-            exit_status_ = ExitStatus::work_unfinished;
-    }
+    if (bus_) bus_->stop();
+    if (coins_) flush_coins();
+    exit_status_ = status_of_end(unfinished);
     work_.reset();
     rpc_.reset();
     miner_.reset();
     chain_.reset();
     hooks_.reset();
     publishers_.reset();
-    if (bus_) bus_->stop();
+    ledger_.reset();
+    coins_.reset();
     bus_.reset();
     recent_.reset();
     store_.reset();

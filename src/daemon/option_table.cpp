@@ -87,6 +87,10 @@ constexpr OptionSpec kOptions[] = {
      "Free disk in MiB below which writing waits until there is more (default: 50)", 0, 1 << 24},
     {"opensegments", "<n>", storage, integer,
      "Sealed segments kept open, one descriptor and one mapping each (default: 128)", 4, 4096},
+    {"dbcache", "<n>", storage, integer,
+     "Memory for changes of coins that are not on disk yet, in MiB; more means fewer and larger flushes "
+     "(default: 450)",
+     16, 1 << 17},
     {"recentblocks", "<n>", storage, integer,
      "Memory for the blocks that arrived or were read last, in MiB (default: 64)", 8, 1 << 16},
     {"eventmemory", "<n>", storage, integer,
@@ -189,7 +193,6 @@ constexpr std::string_view kForeign[] = {
     "datacarrier",
     "datacarriersize",
     "dbbatchsize",
-    "dbcache",
     "dbcrashratio",
     "dblogsize",
     "deprecatedrpc",

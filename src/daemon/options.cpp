@@ -181,6 +181,7 @@ void size_options(const Settings& settings, NodeOptions& options) {
     options.segment_bytes = mebibytes("segmentsize", options.segment_bytes);
     options.map_bytes = mebibytes("mapsize", options.map_bytes);
     options.min_free_disk = mebibytes("minfreedisk", options.min_free_disk);
+    options.coin_bytes = mebibytes("dbcache", options.coin_bytes);
     options.recent_block_bytes = mebibytes("recentblocks", options.recent_block_bytes);
     options.event_memory = mebibytes("eventmemory", options.event_memory);
     options.open_segments = static_cast<std::size_t>(

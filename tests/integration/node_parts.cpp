@@ -32,6 +32,20 @@ StoreOptions store_options(const std::filesystem::path& directory, LineLogger& l
     return options;
 }
 
+CoinStoreOptions coin_options(const std::filesystem::path& directory, std::uint64_t budget,
+                              LineLogger& logger, FlushFaults& faults) {
+    CoinStoreOptions options;
+    options.directory = directory;
+    options.map_bytes = std::uint64_t{1} << 30;
+    options.budget_bytes = budget;
+    options.min_free_disk = 0;
+    options.retry_first = std::chrono::milliseconds(5);
+    options.retry_longest = std::chrono::milliseconds(20);
+    options.logger = &logger;
+    options.faults = &faults;
+    return options;
+}
+
 std::vector<std::uint8_t> display(const auto& hash) {
     const auto bytes = hash.display_bytes();
     return {bytes.begin(), bytes.end()};
@@ -169,11 +183,50 @@ std::vector<std::pair<std::string, std::vector<std::uint8_t>>> connect_messages(
     return out;
 }
 
-NodeParts::NodeParts(const std::filesystem::path& directory) : tip(regtest_genesis()) {
+void FlushFaults::fail_at(Point point, int code) {
+    const MutexLock lock(mutex_);
+    point_ = point;
+    code_ = code;
+}
+
+void FlushFaults::hold() {
+    const MutexLock lock(mutex_);
+    held_ = true;
+}
+
+void FlushFaults::release() {
+    const MutexLock lock(mutex_);
+    held_ = false;
+    changed_.notify_all();
+}
+
+bool FlushFaults::holding() const {
+    const MutexLock lock(mutex_);
+    return waiting_;
+}
+
+int FlushFaults::at(Point point) noexcept {
+    const MutexLock lock(mutex_);
+    while (held_ && point == Point::coin_put) {
+        waiting_ = true;
+        changed_.wait(mutex_);
+    }
+    waiting_ = false;
+    return point == point_ ? code_ : 0;
+}
+
+NodeParts::NodeParts(const std::filesystem::path& directory, std::uint64_t coin_bytes)
+    : tip(regtest_genesis()) {
     clock.set_fixed(static_cast<std::int64_t>(tip.time) + 4'000'000);
     auto opened = Store::open(store_options(directory, logger, faults));
     REQUIRE_MESSAGE(opened.has_value(), opened.error().context);
     store = std::move(*opened);
+    if (coin_bytes != 0) {
+        auto opened_coins = CoinStore::open(coin_options(directory, coin_bytes, logger, flush_faults));
+        REQUIRE_MESSAGE(opened_coins.has_value(), opened_coins.error().context);
+        coins = std::move(*opened_coins);
+        ledger = std::make_unique<CoinsLedger>(chain_params(ChainKind::regtest), *coins);
+    }
     EventIndex next = 0;
     {
         const auto snapshot = store->snapshot();
@@ -191,6 +244,7 @@ NodeParts::NodeParts(const std::filesystem::path& directory) : tip(regtest_genes
     options.recent = recent.get();
     options.clock = &clock;
     options.logger = &logger;
+    options.coins = ledger.get();
     options.max_tip_age = std::chrono::hours(24 * 365);
     options.commit_retry_first = std::chrono::milliseconds(5);
     options.commit_retry_longest = std::chrono::milliseconds(20);
@@ -211,6 +265,9 @@ void NodeParts::close() {
     bus.reset();
     reader.reset();
     recent.reset();
+    flush_faults.release();
+    ledger.reset();
+    coins.reset();
     store.reset();
 }
 
@@ -232,6 +289,15 @@ std::unique_ptr<Publisher> NodeParts::make_publisher(BlockReader& block_reader) 
 
 BuiltBlock NodeParts::next_block() {
     return child_of(tip, ++salt_);
+}
+
+BuiltBlock NodeParts::next_block_with(std::size_t coins_made) {
+    BlockSpec spec = child_spec(tip, ++salt_);
+    spec.coinbase_amount = kCoin;
+    TransactionSpec coinbase = detail::make_coinbase(spec);
+    coinbase.outputs.insert(coinbase.outputs.begin(), coins_made, {.amount = 1, .script = {0x51}});
+    spec.coinbase = std::move(coinbase);
+    return build_block(spec);
 }
 
 void NodeParts::connect(const BuiltBlock& block) {

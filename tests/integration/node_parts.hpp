@@ -4,7 +4,9 @@
 #include "base/clock.hpp"
 #include "base/mutex.hpp"
 #include "chain/chain.hpp"
+#include "chain/coins_ledger.hpp"
 #include "primitives/chain_params.hpp"
+#include "store/coin_store.hpp"
 #include "store/recent_blocks.hpp"
 #include "support/block_builder.hpp"
 
@@ -127,10 +129,31 @@ class TestSubscriber {
 [[nodiscard]] std::vector<std::pair<std::string, std::vector<std::uint8_t>>> connect_messages(
     const BuiltBlock& block);
 
-/// Store, bus, chain and one publisher of all five topics.
+/// Makes the coin flusher fail or wait.
+/// Thread safety: every method from any thread.
+class FlushFaults final : public StoreFaults {
+ public:
+    /// Every call at `point` fails with `code`; 0 ends it.
+    void fail_at(Point point, int code) BLOCKPUB_EXCLUDES(mutex_);
+    /// The flusher waits before its first coin until `release`.
+    void hold() BLOCKPUB_EXCLUDES(mutex_);
+    void release() BLOCKPUB_EXCLUDES(mutex_);
+    [[nodiscard]] bool holding() const BLOCKPUB_EXCLUDES(mutex_);
+    [[nodiscard]] int at(Point point) noexcept override BLOCKPUB_EXCLUDES(mutex_);
+
+ private:
+    mutable Mutex mutex_;
+    CondVar changed_;
+    bool held_ BLOCKPUB_GUARDED_BY(mutex_) = false;
+    bool waiting_ BLOCKPUB_GUARDED_BY(mutex_) = false;
+    Point point_ BLOCKPUB_GUARDED_BY(mutex_) = Point::coin_put;
+    int code_ BLOCKPUB_GUARDED_BY(mutex_) = 0;
+};
+
+/// Store, bus, chain and one publisher of all five topics; coins where they have a budget.
 class NodeParts {
  public:
-    explicit NodeParts(const std::filesystem::path& directory);
+    explicit NodeParts(const std::filesystem::path& directory, std::uint64_t coin_bytes = 0);
     ~NodeParts();
     NodeParts(const NodeParts&) = delete;
     NodeParts& operator=(const NodeParts&) = delete;
@@ -140,6 +163,8 @@ class NodeParts {
     void synchronize(TestSubscriber& subscriber);
     /// A block on the tip, not submitted.
     [[nodiscard]] BuiltBlock next_block();
+    /// The same, with so many coins.
+    [[nodiscard]] BuiltBlock next_block_with(std::size_t coins);
     /// Submits the block; it must connect. It is the tip then.
     void connect(const BuiltBlock& block);
     /// Receives the messages of `block` and nothing else; checks bodies, order and counters.
@@ -149,8 +174,11 @@ class NodeParts {
 
     LineLogger logger;
     CountedFaults faults;
+    FlushFaults flush_faults;
     Clock clock;
     std::unique_ptr<Store> store;
+    std::unique_ptr<CoinStore> coins;  ///< null without a budget
+    std::unique_ptr<CoinsLedger> ledger;
     std::unique_ptr<Bus> bus;
     std::unique_ptr<RecentBlocks> recent;
     std::unique_ptr<FaultyReader> reader;  ///< what the publisher reads with

@@ -44,7 +44,7 @@ class Configuration(IntegrationTest):
             ''', 'bitcoin.conf')
         daemon = self.daemon(f'-conf={directory}/bitcoin.conf', topics=())
         self.assertEqual([(r['type'], r['address']) for r in daemon.rpc('getzmqnotifications')], [('pubhashblock', other)])
-        named = [line for line in daemon.console().splitlines() if 'dbcache' in line and 'arning' in line]
+        named = [line for line in daemon.console().splitlines() if 'maxconnections' in line and 'arning' in line]
         self.assertEqual(len(named), 1, daemon.console())
 
     def test_a_file_in_the_data_directory(self):

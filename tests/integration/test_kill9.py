@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""kill -9 at random moments: every start opens, the log is whole, what was announced or answered is still there."""
+"""kill -9 at random moments: every start opens, the log is whole, what was announced or answered is still there, and
+the coins are those of the tip."""
 import os
 import threading
 import time
 
+import coinset
 import eventlog
 import harness
 import regtest
@@ -23,10 +25,12 @@ class Kill9(IntegrationTest):
         chain, blocks = self.chain(), []
         for height in range(1, count + 1):
             parent = chain.tip
-            blocks.append(chain.mine(outputs=[(regtest.subsidy(height), regtest.OP_TRUE), (0, b'\x6a' + bytes(dice.randrange(8000)))]))
+            outputs = regtest.fan_out(height, 60) + [(0, b'\x6a' + bytes(dice.randrange(8000)))]
+            blocks.append(chain.mine(outputs=outputs))
             if height % branch_every == 0:
                 blocks += chain.branch(parent, 2)
         best = chain.tip
+        by_hash = {block.hash: block for block in blocks}
         # Real block files hold blocks in the order of arrival.
         for at in range(0, len(blocks) - 20, 20):
             part = blocks[at:at + 20]
@@ -36,18 +40,22 @@ class Kill9(IntegrationTest):
         with open(os.path.join(directory, 'blk00000.dat'), 'wb') as file:
             file.writelines(regtest.record(block.raw) for block in blocks)
         log, longest = [], 0.05
-        daemon = self.daemon(f'-importblocks={directory}', topics=(), start=False)
+        # Little memory for coins: some are written in every round, most are not.
+        arguments = ['-dbcache=16', f'-importblocks={directory}']
+        daemon = self.daemon(*arguments, topics=(), start=False)
         began = time.monotonic()
         daemon.start()
         wait_until(lambda: daemon.rpc('getblockcount') == count, 60, 'the import')
         longest = time.monotonic() - began
+        self.assertGreater(daemon.rpc('getblockpubinfo')['coins']['flushed_height'], 0)
+        coinset.check(self, daemon, by_hash)
         daemon.kill9()
         eventlog.verify(self, daemon)
         for round_number in range(rounds(25)):
             if round_number % 5 == 0:
                 daemon.destroy()
                 log = []
-                daemon = self.daemon(f'-importblocks={directory}', topics=(), start=False)
+                daemon = self.daemon(*arguments, topics=(), start=False)
             daemon.spawn()
             time.sleep(dice.uniform(0, longest))
             daemon.kill9()
@@ -59,18 +67,29 @@ class Kill9(IntegrationTest):
                     self.assertEqual(log, [], error)
                     continue
                 log = self.assert_log_extends(eventlog.verify(self, daemon), log)
+                self.check_coins(daemon, by_hash)
+                log = self.assert_log_extends(eventlog.verify(self, daemon), log)
         daemon.start()
         wait_until(lambda: daemon.rpc('getbestblockhash') == best.hash, 60, 'the tip of the import')
+        coinset.check(self, daemon, by_hash)
         daemon.stop()
         self.assert_log_extends(eventlog.verify(self, daemon), log)
+
+    def check_coins(self, daemon, by_hash):
+        """A start without a source finds the coins of the tip that the last one left (or makes them so)."""
+        imports = daemon.args.pop()
+        daemon.start()
+        coinset.check(self, daemon, by_hash)
+        daemon.kill9()
+        daemon.args.append(imports)
 
     def test_during_submitblock(self):
         """Scenario 49 at the tip: a block whose submitblock was answered, or that was announced, is never lost; the
         stream of a subscriber goes on with what it has not seen."""
         dice = seeded_random()
         chain = self.chain()
-        daemon = self.daemon()
-        log, answered = [], 0
+        daemon = self.daemon('-dbcache=16')
+        log, answered, by_hash = [], 0, {}
         for _ in range(rounds(25)):
             subscriber = harness.Subscriber(daemon.endpoint)
             try:
@@ -90,6 +109,10 @@ class Kill9(IntegrationTest):
             daemon.start()
             self.assertEqual(daemon.rpc('getbestblockhash'), state['tip']['hash'])
             chain.tip = regtest.parse_block(bytes.fromhex(daemon.rpc('getblock', state['tip']['hash'], 0)), state['tip']['height'])
+            for block_hash in state['active'][1:]:
+                if block_hash not in by_hash:
+                    by_hash[block_hash] = regtest.parse_block(bytes.fromhex(daemon.rpc('getblock', block_hash, 0)))
+            coinset.check(self, daemon, by_hash)
         self.assertGreater(answered, 0)
 
     def kill_while_submitting(self, daemon, chain, dice):

@@ -76,9 +76,9 @@ class Words(IntegrationTest):
         self.assertEqual(daemon.rpc('getblockcount'), 0)
 
     def test_warnings_stand_in_the_log(self):
-        daemon = self.daemon('-dbcache=100', '-rest', '-prune=550')
+        daemon = self.daemon('-par=2', '-rest', '-prune=550')
         log = daemon.debug_log()
-        for text in ('[warning] Options of bitcoind that blockpub has no use for: dbcache', '[warning] -rest:',
+        for text in ('[warning] Options of bitcoind that blockpub has no use for: par', '[warning] -rest:',
                      '[warning] -prune:'):
             self.assertEqual(log.count(text), 1, log)
 
@@ -87,13 +87,13 @@ class Words(IntegrationTest):
         conf = os.path.join(directory, 'bitcoin.conf')
         port = harness.free_port()
         with open(conf, 'w', encoding='ascii') as file:
-            file.write(f'server=1\nlisten=1\ndbcache=4000\nregtest=1\n[regtest]\nrpcport=1\n[blockpub]\nrpcport={port}\n')
+            file.write(f'server=1\nlisten=1\ndbcache=4000\nblocksonly=1\nregtest=1\n[regtest]\nrpcport=1\n[blockpub]\nrpcport={port}\n')
         status, _, err = run(f'-conf={conf}', f'-datadir={directory}', '-stopafterblockimport', '-mapsize=1024')
         self.assertEqual((status, err), (0, ''))
         with open(os.path.join(directory, 'regtest', 'debug.log'), encoding='utf-8') as file:
             log = file.read()
         self.assertIn(f'127.0.0.1:{port}', log)
-        self.assertIn('dbcache, listen', log)
+        self.assertIn('blocksonly, listen', log)
 
 
 class Background(IntegrationTest):

@@ -144,8 +144,25 @@ class Notifications(IntegrationTest):
             self.assertEqual(len([1 for topic, body, _ in got if topic == b'rawtx' and body == tx.raw]), 3)
 
     def test_a_branch_that_fails_half_way_is_told_and_taken_back(self):
-        """Issue text: all D, the C of its good blocks, their D, the C of the old ones, and no hashblock. Without coins
-        no rule fails only at connecting, so a block already invalid by hand is what stops the branch."""
+        """All D, the C of its good blocks, their D, the C of the old ones, and no hashblock. A coin that is not there is
+        missed only when the block is connected."""
+        self.begin()
+        base = self.blocks.tip
+        old = self.grow(2)
+        branch = self.blocks.branch(base, 1)
+        branch.append(self.blocks.build(branch[0], txs=[regtest.spend('11' * 32, 0, 1)]))
+        branch.append(self.blocks.build(branch[1]))
+        for block in branch:
+            self.node.submit(block, 'inconclusive')
+        self.assertEqual(self.node.rpc('getbestblockhash'), old[1].hash)
+        for block in reversed(old):
+            self.follower.frames += regtest.disconnect_frames(block)
+        self.follower.frames += regtest.connect_frames(branch[0]) + regtest.disconnect_frames(branch[0])
+        for block in old:
+            self.follower.frames += regtest.connect_frames(block)
+        self.finish()
+
+    def test_a_branch_that_is_invalid_by_hand_is_left_alone(self):
         self.begin()
         base = self.blocks.tip
         self.grow(1)

@@ -141,11 +141,11 @@ TEST_SUITE("daemon.options") {
 
     TEST_CASE("options of bitcoind without a use are warned of in one line") {
         const test::TemporaryDirectory directory;
-        const auto options = read(directory, {"-dbcache=5", "-wallet=x", "-prune=550", "-txindex=0"});
+        const auto options = read(directory, {"-par=5", "-wallet=x", "-prune=550", "-txindex=0"});
         REQUIRE(options);
         CHECK(options->warnings ==
               std::vector<std::string>{"-prune: this version keeps every block.",
-                                       "Options of bitcoind that blockpub has no use for: dbcache, wallet"});
+                                       "Options of bitcoind that blockpub has no use for: par, wallet"});
     }
 
     TEST_CASE("blockpub.conf is read before bitcoin.conf, and -conf before both") {

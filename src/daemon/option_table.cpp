@@ -90,7 +90,7 @@ constexpr OptionSpec kOptions[] = {
     {"dbcache", "<n>", storage, integer,
      "Memory for changes of coins that are not on disk yet, in MiB; more means fewer and larger flushes "
      "(default: 450)",
-     16, 1 << 17},
+     4, 1 << 17},
     {"recentblocks", "<n>", storage, integer,
      "Memory for the blocks that arrived or were read last, in MiB (default: 64)", 8, 1 << 16},
     {"eventmemory", "<n>", storage, integer,

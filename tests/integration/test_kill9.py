@@ -41,7 +41,7 @@ class Kill9(IntegrationTest):
             file.writelines(regtest.record(block.raw) for block in blocks)
         log, longest = [], 0.05
         # Little memory for coins: some are written in every round, most are not.
-        arguments = ['-dbcache=16', f'-importblocks={directory}']
+        arguments = ['-dbcache=4', f'-importblocks={directory}']
         daemon = self.daemon(*arguments, topics=(), start=False)
         began = time.monotonic()
         daemon.start()
@@ -88,7 +88,7 @@ class Kill9(IntegrationTest):
         stream of a subscriber goes on with what it has not seen."""
         dice = seeded_random()
         chain = self.chain()
-        daemon = self.daemon('-dbcache=16')
+        daemon = self.daemon('-dbcache=4')
         log, answered, by_hash = [], 0, {}
         for _ in range(rounds(25)):
             subscriber = harness.Subscriber(daemon.endpoint)

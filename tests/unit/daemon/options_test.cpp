@@ -167,17 +167,18 @@ TEST_SUITE("daemon.options") {
 
     TEST_CASE("the node's own bitcoin.conf may be shared, with a section of ours") {
         const test::TemporaryDirectory directory;
-        directory.write(
-            "bitcoin.conf",
-            "server=1\nlisten=1\ndbcache=4000\nrpcport=8332\nzmqpubrawblock=tcp://127.0.0.1:28332\n"
-            "[blockpub]\nrpcport=9000\nzmqpubrawblock=tcp://127.0.0.1:29332\n");
+        directory.write("bitcoin.conf",
+                        "server=1\nlisten=1\ndbcache=4000\nblocksonly=1\nrpcport=8332\nzmqpubrawblock=tcp://"
+                        "127.0.0.1:28332\n"
+                        "[blockpub]\nrpcport=9000\nzmqpubrawblock=tcp://127.0.0.1:29332\n");
         const auto options = read(directory, {});
         REQUIRE(options);
         CHECK(options->rpc.port == 9000);
         REQUIRE(options->zmq.size() == 1);
         CHECK(options->zmq[0].name == "zmqpubrawblock");
         CHECK(options->zmq[0].value == "tcp://127.0.0.1:29332");
-        CHECK(warns(*options, "dbcache, listen"));
+        CHECK(options->coin_bytes == std::uint64_t{4000} << 20);
+        CHECK(warns(*options, "blocksonly, listen"));
     }
 
     TEST_CASE("a file may choose the chain, and its section then counts") {

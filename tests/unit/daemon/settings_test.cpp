@@ -219,9 +219,9 @@ TEST_SUITE("daemon.settings") {
     }
 
     TEST_CASE("bitcoind's options that do nothing here are named once, and the harmless ones not at all") {
-        const auto settings = make("-dbcache=100 -par=2", "dbcache=5\nwallet=w\npersistmempool=0\n", "main");
+        const auto settings = make("-blocksonly -par=2", "blocksonly=1\nwallet=w\npersistmempool=0\n", "main");
         REQUIRE(settings);
-        CHECK(settings->foreign_names() == std::vector<std::string>{"dbcache", "par", "wallet"});
+        CHECK(settings->foreign_names() == std::vector<std::string>{"blocksonly", "par", "wallet"});
     }
 
     TEST_CASE("an option of one network outside its section is reported, unless another place gives it") {

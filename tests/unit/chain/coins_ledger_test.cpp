@@ -32,17 +32,19 @@ BlockHash hash_of(const json& hex) {
 class Node {
  public:
     Node() { open(); }
-    void open() {
+    /// Tag: a store that was filled without coins, until it is closed and opened.
+    struct WithoutCoins {};
+    explicit Node(WithoutCoins) : chain(std::make_unique<RegtestChain>()) {}
+    void open() { must(try_open()); }
+    [[nodiscard]] Result<void> try_open() {
         coins = must(CoinStore::open(options()));
         ledger = std::make_unique<CoinsLedger>(chain_params(ChainKind::regtest), *coins);
         if (!chain) {
-            auto with_coins = RegtestChain::default_options();
-            with_coins.chain.coins = ledger.get();
-            chain = std::make_unique<RegtestChain>(with_coins);
-        } else {
-            chain->options().chain.coins = ledger.get();
-            chain->start();
+            chain =
+                std::make_unique<RegtestChain>(RegtestChain::default_options(), RegtestChain::NotStarted{});
         }
+        chain->options().chain.coins = ledger.get();
+        return chain->try_start();
     }
     /// Without a flush: as a crash would leave it.
     void close() {
@@ -75,6 +77,7 @@ class Node {
         return BlockHash(sha256d(all)).display_hex();
     }
 
+    std::uint64_t budget = std::uint64_t{450} << 20;
     std::unique_ptr<CoinStore> coins;
     std::unique_ptr<CoinsLedger> ledger;
     std::unique_ptr<RegtestChain> chain;
@@ -85,12 +88,14 @@ class Node {
         options.directory = directory_.path();
         options.map_bytes = std::uint64_t{1} << 30;
         options.min_free_disk = 0;
+        options.budget_bytes = budget;
         return options;
     }
     TemporaryDirectory directory_;
 };
 
-/// gettxoutsetinfo hash_serialized_3 of the recorded chain's end.
+/// The recorded chain's end, and gettxoutsetinfo hash_serialized_3 there.
+constexpr const char* kBestHash = "0c009567b35ca2f7f1c467ed62e8a21d54b0201900d1c48c9a499de3bfc88432";
 constexpr const char* kRecordedCoins = "01e588de9ea5434e8d68a0d29cf4283131356676a6c36721bdd88e35eb7990fe";
 
 void feed_recorded_chain(Node& node) {
@@ -165,4 +170,70 @@ TEST_CASE("coins written with a tip that was left are taken back with undo data"
     CHECK(node.coins_hash() == wanted);
     must(node.chain->chain().reconsider_block(block));
     CHECK(node.coins_hash() == kRecordedCoins);
+}
+
+TEST_CASE("a store that was filled without coins gets them at the next start, undo data and facts too") {
+    Node node(Node::WithoutCoins{});
+    feed_recorded_chain(node);
+    node.close();
+    node.open();
+    CHECK(node.coins_hash() == kRecordedCoins);
+    const auto tip = node.chain->header(node.chain->tip());
+    CHECK(tip.undo.has_value());
+    CHECK(tip.facts.has_value());
+    const auto block = must(must(node.chain->store().snapshot()).active({150}));
+    must(node.chain->chain().invalidate_block(block));
+    must(node.chain->chain().reconsider_block(block));
+    CHECK(node.coins_hash() == kRecordedCoins);
+}
+
+TEST_CASE("a start that is asked to stop while it makes coins keeps what it has made") {
+    Node node;
+    feed_recorded_chain(node);
+    node.close();
+    int questions = 0;
+    node.chain->options().chain.stop_requested = [&] { return ++questions == 60; };
+    const auto stopped = node.try_open();
+    REQUIRE_FALSE(stopped);
+    CHECK(stopped.error().code == Errc::stopped);
+    REQUIRE(node.coins->flush());
+    CHECK(node.coins->status().flushed.height.value == 59);
+    node.close();
+    questions = 60;
+    node.open();
+    CHECK(questions == 60 + 169 - 59);
+    CHECK(node.coins_hash() == kRecordedCoins);
+}
+
+TEST_CASE("memory stays within its budget while coins are made again") {
+    Node node;
+    feed_recorded_chain(node);
+    node.close();
+    node.budget = std::uint64_t{1} << 20;  // what a few blocks with a coin in each shard take
+    node.open();
+    CHECK(node.coins->status().flushed.height.value > 0);
+    CHECK(node.coins_hash() == kRecordedCoins);
+}
+
+TEST_CASE("undo data that is gone is an error that names the block") {
+    Node node;
+    feed_recorded_chain(node);
+    REQUIRE(node.coins->flush());
+    const auto block = must(must(node.chain->store().snapshot()).active({160}));
+    must(node.chain->chain().invalidate_block(block));
+    node.close();
+    // The start has to go back from the old tip, whose undo data a damaged record no longer names.
+    {
+        const auto store = must(Store::open(node.chain->store_options()));
+        auto record = must(must(store->snapshot()).header(hash_of(json(kBestHash))));
+        record.undo.reset();
+        StoreChanges changes;
+        changes.headers.push_back({hash_of(json(kBestHash)), record});
+        store->apply(std::move(changes));
+        must(store->commit());
+    }
+    const auto refused = node.try_open();
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().context.find(kBestHash) != std::string::npos);
+    CHECK(refused.error().context.find("undo data") != std::string::npos);
 }

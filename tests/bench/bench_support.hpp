@@ -2,8 +2,10 @@
 #pragma once
 
 #include "chain/chain.hpp"
+#include "chain/coins_ledger.hpp"
 #include "primitives/chain_params.hpp"
 #include "source/importer.hpp"
+#include "store/coin_store.hpp"
 #include "store/recent_blocks.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -17,6 +19,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -58,16 +61,29 @@ inline std::filesystem::path big_vectors(int argc, char** argv) {
     give_up("give a file of regtest blocks, or set BLOCKPUB_SHARED to the directory that holds vectors/big");
 }
 
-/// Store, bus and chain in a directory of their own, with the options that the daemon has.
+struct NodeOptions {
+    std::size_t recent_bytes = std::size_t{64} << 20;
+    std::uint64_t coin_bytes = std::uint64_t{450} << 20;
+    /// Puts an engine in front of the ledger; may be empty.
+    std::function<std::unique_ptr<CoinsEngine>(CoinsEngine&, CoinStore&)> wrap;
+};
+
+/// Store, coins, bus and chain in a directory of their own, with the options that the daemon has.
 struct Node {
-    explicit Node(std::size_t recent_bytes = std::size_t{64} << 20) {
+    explicit Node(const NodeOptions& node_options = {}) {
         clock.set_fixed(kBigVectorsTime);
         StoreOptions options;
         options.directory = directory.path();
         options.network_magic = params.magic;
         options.genesis_hash = params.genesis_hash;
         store = must(Store::open(std::move(options)));
-        recent.emplace(store->block_reader(), recent_bytes);
+        CoinStoreOptions coin_options;
+        coin_options.directory = directory.path();
+        coin_options.budget_bytes = node_options.coin_bytes;
+        coins = must(CoinStore::open(coin_options));
+        ledger = std::make_unique<CoinsLedger>(params, *coins);
+        if (node_options.wrap) wrapper = node_options.wrap(*ledger, *coins);
+        recent.emplace(store->block_reader(), node_options.recent_bytes);
         bus.emplace(BusOptions{.log = store.get()});
         ChainOptions chain_options;
         chain_options.params = &params;
@@ -76,6 +92,7 @@ struct Node {
         chain_options.recent = &*recent;
         chain_options.clock = &clock;
         chain_options.logger = &logger;
+        chain_options.coins = wrapper ? wrapper.get() : ledger.get();
         chain = must(Chain::start(chain_options));
     }
     ~Node() { chain->stop(); }
@@ -93,6 +110,9 @@ struct Node {
     NullLogger logger;
     Clock clock;
     std::unique_ptr<Store> store;
+    std::unique_ptr<CoinStore> coins;
+    std::unique_ptr<CoinsLedger> ledger;
+    std::unique_ptr<CoinsEngine> wrapper;
     std::optional<RecentBlocks> recent;
     std::optional<Bus> bus;
     std::unique_ptr<Chain> chain;

@@ -3,14 +3,19 @@
 """submitblock sent to rawblock received, synced commit included, for blocks of 1 MB on a real daemon.
 
   submit_bench.py DAEMON [BOOTSTRAP_DAT]
+  submit_bench.py DAEMON --coins=N
 
 Takes the blocks of vectors/big ($BLOCKPUB_SHARED) and times those above 900 kB; several fresh daemons, so that there
-are enough. Prints median and p99 in ms, and the time of a plain write and fdatasync of as many bytes beside it.
+are enough. With --coins, a store with so many coins is made first (a minute for 5 million), and blocks that spend
+coins from all over it are timed. Prints median and p99 in ms, and the time of a plain write and fdatasync of as many
+bytes beside it.
 """
+import argparse
 import base64
 import http.client
 import json
 import os
+import random
 import signal
 import socket
 import statistics
@@ -23,10 +28,16 @@ from pathlib import Path
 
 import zmq
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / 'integration'))
+import regtest  # noqa: E402
+
 CLOCK = 1700082800
 MAGIC = bytes.fromhex('fabfb5da')
 BIG = 900_000
 ROUNDS = 4
+COINS_IN_BLOCK = 28_000
+SPENT_IN_BLOCK = 4_000
+TIMED_BLOCKS = 24
 
 
 def blocks_of(path):
@@ -42,6 +53,49 @@ def free_port():
     with socket.socket() as probe:
         probe.bind(('127.0.0.1', 0))
         return probe.getsockname()[1]
+
+
+def funding_chain(path, count):
+    """Writes blocks with `count` coins of new scripts, and those that mature them.
+
+    Result: the chain, and what may be spent as (txid, position)."""
+    chain, dice, spendable = regtest.Chain(CLOCK - 2000), random.Random(1), []
+    with open(path, 'wb') as file:
+        for _ in range(-(-count // COINS_IN_BLOCK)):
+            height = chain.tip.height + 1
+            outputs = [(1000, b'\x00\x14' + dice.randbytes(20)) for _ in range(COINS_IN_BLOCK)]
+            file.write(regtest.record(chain.mine(outputs=outputs).raw))
+            txid = chain.tip.txs[0].txid
+            spendable += [(txid, dice.randrange(COINS_IN_BLOCK)) for _ in range(SPENT_IN_BLOCK)]
+            assert regtest.subsidy(height) >= 1000 * COINS_IN_BLOCK
+        for _ in range(regtest.MATURITY):
+            file.write(regtest.record(chain.mine().raw))
+    spendable = list(dict.fromkeys(spendable))
+    dice.shuffle(spendable)
+    return chain, spendable
+
+
+def spending_blocks(chain, spendable):
+    """Blocks of 1 MB whose transactions spend one coin each."""
+    blocks = []
+    for number in range(min(TIMED_BLOCKS, len(spendable) // SPENT_IN_BLOCK)):
+        coins = spendable[number * SPENT_IN_BLOCK:(number + 1) * SPENT_IN_BLOCK]
+        blocks.append(chain.mine(txs=[regtest.spend(*coin, 1000, padding=160) for coin in coins]).raw)
+    return blocks
+
+
+def run_with_coins(binary, count):
+    """Milliseconds for each block that spends coins of a large set, and the blocks."""
+    with tempfile.TemporaryDirectory(prefix='blockpub-bench-') as directory:
+        file = Path(directory) / 'funding.dat'
+        chain, spendable = funding_chain(file, count)
+        done = subprocess.run([binary, '-regtest', f'-datadir={directory}', '-server=0', f'-mocktime={CLOCK}', '-connect=0',
+                               '-printtoconsole=0', f'-loadblock={file}', '-stopafterblockimport'], check=False)
+        if done.returncode != 0:
+            sys.exit(f'the import ended with {done.returncode}')
+        file.unlink()
+        blocks = spending_blocks(chain, spendable)
+        return time_blocks(binary, directory, blocks), blocks
 
 
 class Daemon:
@@ -75,39 +129,44 @@ class Daemon:
 
 
 def run(binary, blocks):
-    """Milliseconds for each large block."""
-    times = []
+    """Milliseconds for each large block, on a fresh store."""
     with tempfile.TemporaryDirectory(prefix='blockpub-bench-') as directory:
-        daemon = Daemon(binary, directory)
-        subscriber = zmq.Context.instance().socket(zmq.SUB)
-        subscriber.setsockopt(zmq.RCVHWM, 0)
-        subscriber.setsockopt(zmq.SUBSCRIBE, b'rawblock')
-        monitor = subscriber.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED)
-        subscriber.connect(daemon.endpoint)
-        if not monitor.poll(10_000):
-            sys.exit('nobody publishes')
-        for block in blocks:
-            digits = block.hex()
-            if len(block) < BIG:
-                answer = daemon.call('submitblock', digits)
-            else:
-                while subscriber.poll(0):
-                    subscriber.recv_multipart()
-                begin = time.perf_counter()
-                daemon.connection.request(
-                    'POST', '/', '{"id":1,"method":"submitblock","params":["' + digits + '"]}',
-                    {'Authorization': daemon.authorization})
-                while True:
-                    if not subscriber.poll(30_000):
-                        sys.exit('no rawblock in 30 s')
-                    if subscriber.recv_multipart(copy=False)[1].buffer[:80] == block[:80]:
-                        break
-                times.append((time.perf_counter() - begin) * 1000)
-                answer = json.loads(daemon.connection.getresponse().read())
-            if answer['result'] not in (None, 'duplicate', 'inconclusive'):
-                sys.exit(f'submitblock: {answer}')
-        subscriber.close(0)
-        daemon.stop()
+        return time_blocks(binary, directory, blocks)
+
+
+def time_blocks(binary, directory, blocks):
+    """Milliseconds for each large block, submitted to a daemon on the directory."""
+    times = []
+    daemon = Daemon(binary, directory)
+    subscriber = zmq.Context.instance().socket(zmq.SUB)
+    subscriber.setsockopt(zmq.RCVHWM, 0)
+    subscriber.setsockopt(zmq.SUBSCRIBE, b'rawblock')
+    monitor = subscriber.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED)
+    subscriber.connect(daemon.endpoint)
+    if not monitor.poll(10_000):
+        sys.exit('nobody publishes')
+    for block in blocks:
+        digits = block.hex()
+        if len(block) < BIG:
+            answer = daemon.call('submitblock', digits)
+        else:
+            while subscriber.poll(0):
+                subscriber.recv_multipart()
+            begin = time.perf_counter()
+            daemon.connection.request(
+                'POST', '/', '{"id":1,"method":"submitblock","params":["' + digits + '"]}',
+                {'Authorization': daemon.authorization})
+            while True:
+                if not subscriber.poll(30_000):
+                    sys.exit('no rawblock in 30 s')
+                if subscriber.recv_multipart(copy=False)[1].buffer[:80] == block[:80]:
+                    break
+            times.append((time.perf_counter() - begin) * 1000)
+            answer = json.loads(daemon.connection.getresponse().read())
+        if answer['result'] not in (None, 'duplicate', 'inconclusive'):
+            sys.exit(f'submitblock: {answer}')
+    subscriber.close(0)
+    daemon.stop()
     return times
 
 
@@ -125,16 +184,23 @@ def write_and_sync(blocks):
 
 
 def main():
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    path = sys.argv[2] if len(sys.argv) > 2 else Path(os.environ['BLOCKPUB_SHARED']) / 'vectors/big/bootstrap.dat'
-    blocks = blocks_of(path)
-    times = sorted(t for _ in range(ROUNDS) for t in run(sys.argv[1], blocks))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('daemon')
+    parser.add_argument('blocks', nargs='?')
+    parser.add_argument('--coins', type=int, default=0)
+    arguments = parser.parse_args()
+    if arguments.coins:
+        times, blocks = run_with_coins(arguments.daemon, arguments.coins)
+        times.sort()
+    else:
+        blocks = blocks_of(arguments.blocks or Path(os.environ['BLOCKPUB_SHARED']) / 'vectors/big/bootstrap.dat')
+        times = sorted(t for _ in range(ROUNDS) for t in run(arguments.daemon, blocks))
     plain = write_and_sync(blocks)
     median, p99 = statistics.median(times), times[min(len(times) - 1, int(len(times) * 0.99))]
-    print(f'submitblock to rawblock, {len(times)} blocks of 1 MB: median {median:.1f} ms, p99 {p99:.1f} ms; '
+    among = f' among {arguments.coins} coins' if arguments.coins else ''
+    print(f'submitblock to rawblock, {len(times)} blocks of 1 MB{among}: median {median:.1f} ms, p99 {p99:.1f} ms; '
           f'a plain write and fdatasync takes {plain:.1f} ms')
-    print(json.dumps({'bench': 'submit', 'blocks': len(times), 'median_ms': round(median, 2), 'p99_ms': round(p99, 2),
+    print(json.dumps({'bench': 'submit', 'blocks': len(times), 'coins': arguments.coins, 'median_ms': round(median, 2), 'p99_ms': round(p99, 2),
                       'write_fdatasync_ms': round(plain, 2), 'ratio': round(median / plain, 3)}))
 
 

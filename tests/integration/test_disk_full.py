@@ -5,18 +5,20 @@ import subprocess
 import threading
 import time
 
+import coinset
 import eventlog
 import harness
 import regtest
 from harness import IntegrationTest, main, seconds, wait_until
 
 DISK_MIB = 160
+DISK_MIB_WITH_COINS = 100
 
 
 class FullDisk(IntegrationTest):
-    def small_disk(self):
+    def small_disk(self, mebibytes=DISK_MIB):
         directory = self.temporary_directory()
-        mounted = subprocess.run(['mount', '-t', 'tmpfs', '-o', f'size={DISK_MIB}m', 'tmpfs', directory],
+        mounted = subprocess.run(['mount', '-t', 'tmpfs', '-o', f'size={mebibytes}m', 'tmpfs', directory],
                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
         if mounted.returncode != 0:
             self.skipTest(f'a file system cannot be mounted here: {mounted.stderr.decode().strip()}')
@@ -118,6 +120,44 @@ class FullDisk(IntegrationTest):
         wait_until(lambda: daemon.rpc('getbestblockhash') == chain.tip.hash, 60, 'the tip of the import')
         daemon.stop()
         eventlog.verify(self, daemon)
+
+    def test_import_with_many_coins_into_a_full_disk(self):
+        """100 MB, full to the brim: the import stands still with a clear line, queries and the notifications of what is
+        durable go on, and all goes on by itself when there is room."""
+        directory, chain = self.small_disk(DISK_MIB_WITH_COINS), self.chain()
+        blocks = [chain.mine(outputs=regtest.fan_out(height, 1000)) for height in range(1, 301)]
+        files = self.temporary_directory()
+        with open(os.path.join(files, 'blk00000.dat'), 'wb') as file:
+            file.writelines(regtest.record(block.raw) for block in blocks)
+        filler = self.fill(directory, 16 << 20)
+        daemon = self.daemon('-minfreedisk=0', '-dbcache=4', f'-importblocks={files}', datadir=directory, topics=('sequence',))
+        wait_until(lambda: self.trouble_lines(daemon), 60, 'a line about the disk')
+        status = wait_until(lambda: self.standing_still(daemon), 60, 'the import to stand still')
+        self.assertLess(status['chain']['height'], len(blocks))
+        stood_at = status['chain']['durable_events']
+        time.sleep(1)  # Several tries pass meanwhile: no line comes with each, and nothing moves.
+        self.assertLessEqual(len(self.trouble_lines(daemon)), 4, self.trouble_lines(daemon))
+        self.assertEqual(daemon.rpc('getblockpubinfo')['chain']['durable_events'], stood_at)
+        self.assertGreater(daemon.rpc('gettxoutsetinfo', 'none')['txouts'], 0)
+        daemon.rpc('getblock', daemon.rpc('getbestblockhash'), 0)
+        self.assertEqual(daemon.rpc('getblockpubinfo')['publishers'][0]['next_event'], stood_at)
+        os.unlink(filler)
+        wait_until(lambda: daemon.rpc('getbestblockhash') == chain.tip.hash, 60, 'the tip of the import')
+        self.assertEqual(daemon.rpc('getblockpubinfo')['chain']['write_error'], '')
+        coinset.check(self, daemon, {block.hash: block for block in blocks})
+        daemon.stop()
+        eventlog.verify(self, daemon)
+        daemon.start()
+        coinset.check(self, daemon, {block.hash: block for block in blocks})
+
+    @staticmethod
+    def trouble_lines(daemon):
+        return [line for line in daemon.debug_log().splitlines() if '[error]' in line or ':error]' in line]
+
+    @staticmethod
+    def standing_still(daemon):
+        status = daemon.rpc('getblockpubinfo')
+        return status if status['chain']['write_error'] else None
 
 
 if __name__ == '__main__':

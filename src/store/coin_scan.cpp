@@ -65,9 +65,9 @@ class TableWalk {
 
 }  // namespace
 
-Result<void> scan_coins(const CoinTable& table, const lmdb::Txn& txn, const CoinMemtable* frozen,
+Result<void> scan_coins(const CoinTable::Reading& reading, const CoinMemtable* frozen,
                         const CoinMemtable& active, StepNumber step, const Visit& visit) {
-    auto [code, cursor] = lmdb::Cursor::open(txn, table.coins());
+    auto [code, cursor] = lmdb::Cursor::open(reading.txn, reading.env->coins);
     if (code != 0) return std::unexpected(lmdb::make_error(code, "coins"));
     TableWalk walk(std::move(cursor), code);
     walk.first();

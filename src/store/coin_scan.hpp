@@ -9,11 +9,11 @@
 namespace blockpub {
 
 /// Visits the coins that a reader of `step` sees, in key order: the table and the generations over it merged
-/// shard by shard, what is spent left out. Holds one shard's changes in memory at a time. Requires: txn is as
-/// new as the state that step, frozen and active were taken from. `frozen` may be null. Errors: those of
-/// `visit` end the scan; corrupt, io.
-[[nodiscard]] Result<void> scan_coins(const CoinTable& table, const lmdb::Txn& txn,
-                                      const CoinMemtable* frozen, const CoinMemtable& active, StepNumber step,
+/// shard by shard, what is spent left out. Holds one shard's changes in memory at a time. Requires: `reading`
+/// is as new as the state that step, frozen and active were taken from. `frozen` may be null. Errors: those
+/// of `visit` end the scan; corrupt, io.
+[[nodiscard]] Result<void> scan_coins(const CoinTable::Reading& reading, const CoinMemtable* frozen,
+                                      const CoinMemtable& active, StepNumber step,
                                       const std::function<Result<void>(const Outpoint&, const Coin&)>& visit);
 
 }  // namespace blockpub

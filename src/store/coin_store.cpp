@@ -63,14 +63,14 @@ struct CoinSnapshot::Impl {
     CoinState state;
     CoinTable* table;
     ReaderSteps* readers;
-    lmdb::Txn txn;
+    CoinTable::Reading reading;
 
-    Impl(CoinState s, CoinTable& t, ReaderSteps& r, lmdb::Txn x)
-        : state(std::move(s)), table(&t), readers(&r), txn(std::move(x)) {}
+    Impl(CoinState s, CoinTable& t, ReaderSteps& r, CoinTable::Reading x)
+        : state(std::move(s)), table(&t), readers(&r), reading(std::move(x)) {}
     Impl(const Impl&) = delete;
     Impl& operator=(const Impl&) = delete;
     ~Impl() {
-        table->end_read(std::move(txn));
+        reading.env->end_read(std::move(reading.txn));
         readers->remove(state.step);
     }
 };
@@ -80,12 +80,12 @@ namespace {
 class CoinStoreImpl final : public CoinStore {
  public:
     CoinStoreImpl(const CoinStoreOptions& options, std::unique_ptr<CoinTable> table,
-                  std::optional<Tip> flushed, std::uint64_t base_txnid, lmdb::Txn writer_txn)
+                  std::optional<Tip> flushed, std::uint64_t base_txnid, CoinTable::Reading writer_reading)
         : options_(options),
           log_(options.logger, LogCategory::store),
           table_(std::move(table)),
-          writer_txn_(std::move(writer_txn)),
-          writer_txnid_(writer_txn_.id()) {
+          writer_reading_(std::move(writer_reading)),
+          writer_txnid_(writer_reading_.txn.id()) {
         state_.active = std::make_shared<CoinMemtable>(memory_);
         state_.base_txnid = base_txnid;
         if (flushed) state_.tip = flushed_ = *flushed;
@@ -136,7 +136,7 @@ class CoinStoreImpl final : public CoinStore {
         std::chrono::steady_clock::now();
 
     // Only on the writer's thread.
-    mutable lmdb::Txn writer_txn_;
+    mutable CoinTable::Reading writer_reading_;
     mutable std::uint64_t writer_txnid_;
 
     std::jthread thread_;
@@ -144,19 +144,18 @@ class CoinStoreImpl final : public CoinStore {
 
 Result<CoinSnapshot> CoinStoreImpl::snapshot() const {
     // The transaction first, then the state: what a flush dropped from memory is in every later transaction.
-    auto txn = table_->begin_read();
-    if (!txn) return forward_error(txn);
+    auto reading = table_->begin_read();
+    if (!reading) return forward_error(reading);
     while (true) {
         {
             const MutexLock lock(mutex_);
-            if (txn->id() >= state_.base_txnid) {
+            if (reading->txn.id() >= state_.base_txnid) {
                 readers_.add(state_.step);
                 return CoinSnapshot(
-                    std::make_unique<CoinSnapshot::Impl>(state_, *table_, readers_, std::move(*txn)));
+                    std::make_unique<CoinSnapshot::Impl>(state_, *table_, readers_, std::move(*reading)));
             }
         }
-        txn->park();
-        if (const int code = txn->renew(); code != 0) return std::unexpected(lmdb::make_error(code, "coins"));
+        if (auto renewed = table_->renew(*reading); !renewed) return forward_error(renewed);
     }
 }
 
@@ -185,12 +184,10 @@ Result<Coin> CoinStoreImpl::find(const Outpoint& outpoint) const {
         base_txnid = state_.base_txnid;
     }
     if (writer_txnid_ < base_txnid) {
-        writer_txn_.park();
-        if (const int code = writer_txn_.renew(); code != 0)
-            return std::unexpected(lmdb::make_error(code, "coins"));
-        writer_txnid_ = writer_txn_.id();
+        if (auto renewed = table_->renew(writer_reading_); !renewed) return forward_error(renewed);
+        writer_txnid_ = writer_reading_.txn.id();
     }
-    return table_->find(writer_txn_, outpoint);
+    return table_->find(writer_reading_, outpoint);
 }
 
 void CoinStoreImpl::apply(std::span<const CoinChange> changes) {
@@ -351,13 +348,13 @@ Result<Coin> CoinSnapshot::find(const Outpoint& outpoint) const {
     const auto found = find_in_memory(impl_->state, outpoint, impl_->state.step);
     if (found && *found) return **found;
     if (found) return fail(Errc::not_found, "spent");
-    return impl_->table->find(impl_->txn, outpoint);
+    return impl_->table->find(impl_->reading, outpoint);
 }
 
 Result<void> CoinSnapshot::scan(
     const std::function<Result<void>(const Outpoint&, const Coin&)>& visit) const {
-    return scan_coins(*impl_->table, impl_->txn, impl_->state.frozen.get(), *impl_->state.active,
-                      impl_->state.step, visit);
+    return scan_coins(impl_->reading, impl_->state.frozen.get(), *impl_->state.active, impl_->state.step,
+                      visit);
 }
 
 Result<std::unique_ptr<CoinStore>> CoinStore::open(CoinStoreOptions options) {
@@ -366,12 +363,12 @@ Result<std::unique_ptr<CoinStore>> CoinStore::open(CoinStoreOptions options) {
                                   .min_free_disk = options.min_free_disk,
                                   .faults = options.faults});
     if (!table) return forward_error(table);
-    auto txn = (*table)->begin_read();
-    if (!txn) return forward_error(txn);
-    auto flushed = (*table)->tip(*txn);
+    auto reading = (*table)->begin_read();
+    if (!reading) return forward_error(reading);
+    auto flushed = (*table)->tip(*reading);
     if (!flushed) return forward_error(flushed);
-    const std::uint64_t base = txn->id();
-    return std::make_unique<CoinStoreImpl>(options, std::move(*table), *flushed, base, std::move(*txn));
+    const std::uint64_t base = reading->txn.id();
+    return std::make_unique<CoinStoreImpl>(options, std::move(*table), *flushed, base, std::move(*reading));
 }
 
 }  // namespace blockpub

@@ -28,31 +28,74 @@ std::array<std::uint8_t, kTipSize> encode_tip(const Tip& tip) {
 
 }  // namespace
 
+Result<std::shared_ptr<CoinEnv>> CoinEnv::open(const std::filesystem::path& directory,
+                                               std::uint64_t map_bytes, unsigned flags) {
+    auto env = lmdb::Env::open({.path = directory,
+                                .flags = MDB_NOTLS | MDB_NORDAHEAD | flags,
+                                .map_bytes = map_bytes,
+                                .max_tables = 2,
+                                .max_readers = 1024});
+    if (!env) return forward_error(env);
+    auto opened = std::make_shared<CoinEnv>();
+    opened->env_ = std::move(*env);
+    return opened;
+}
+
+int CoinEnv::open_tables(lmdb::Txn& txn, unsigned flags) {
+    if (const int code = txn.open_table("coin", flags, coins); code != 0) return code;
+    return txn.open_table("meta", flags, meta);
+}
+
+std::pair<int, lmdb::Txn> CoinEnv::begin_read() {
+    lmdb::Txn txn;
+    {
+        const MutexLock lock(mutex_);
+        if (!parked_.empty()) {
+            txn = std::move(parked_.back());
+            parked_.pop_back();
+        }
+    }
+    if (!txn.is_open()) return lmdb::Txn::begin(ref(), MDB_RDONLY);
+    const int code = txn.renew();
+    return {code, std::move(txn)};
+}
+
+void CoinEnv::end_read(lmdb::Txn txn) noexcept {
+    constexpr std::size_t kMostParked = 64;
+    txn.park();
+    const MutexLock lock(mutex_);
+    if (parked_.size() < kMostParked) parked_.push_back(std::move(txn));
+}
+
 Result<std::unique_ptr<CoinTable>> CoinTable::open(const Options& options) {
     std::unique_ptr<CoinTable> table(new CoinTable);
     table->options_ = options;
     std::error_code error;
     std::filesystem::create_directories(options.directory, error);
     if (error) return fail(Errc::io, fmt::format("{}: {}", options.directory.string(), error.message()));
-    auto env = lmdb::Env::open({.path = options.directory,
-                                .flags = MDB_NOTLS | MDB_NORDAHEAD,
-                                .map_bytes = options.map_bytes,
-                                .max_tables = 2,
-                                .max_readers = 1024});
+    auto env = CoinEnv::open(options.directory, options.map_bytes, 0);
     if (!env) return forward_error(env);
-    table->env_ = std::move(*env);
-    const std::string name = options.directory.string();
-    if (auto cleared = table->env_.ref().clear_stale_readers(); !cleared) return forward_error(cleared);
+    table->writer_ = std::move(*env);
+    if (auto cleared = table->writer_->ref().clear_stale_readers(); !cleared) return forward_error(cleared);
+    if (auto initialised = table->initialise(); !initialised) return forward_error(initialised);
+    auto committer = Committer::open(options.directory / "data.mdb");
+    if (!committer) return forward_error(committer);
+    table->committer_ = std::move(*committer);
+    const MutexLock lock(table->mutex_);
+    table->reader_ = table->writer_;
+    return table;
+}
 
-    auto [code, txn] = lmdb::Txn::begin(table->env_.ref(), 0);
-    if (code == 0) code = txn.open_table("coin", MDB_CREATE, table->coins_);
-    if (code == 0) code = txn.open_table("meta", MDB_CREATE, table->meta_);
+Result<void> CoinTable::initialise() {
+    const std::string name = options_.directory.string();
+    auto [code, txn] = lmdb::Txn::begin(writer_->ref(), 0);
+    if (code == 0) code = writer_->open_tables(txn, MDB_CREATE);
     ByteSpan schema;
-    if (code == 0) code = txn.get(table->meta_, lmdb::as_bytes(kSchemaKey), schema);
+    if (code == 0) code = txn.get(writer_->meta, lmdb::as_bytes(kSchemaKey), schema);
     if (code == MDB_NOTFOUND) {
         std::array<std::uint8_t, 4> value;
         write_le(value.data(), kSchema);
-        code = txn.put(table->meta_, lmdb::as_bytes(kSchemaKey), value);
+        code = txn.put(writer_->meta, lmdb::as_bytes(kSchemaKey), value);
         if (code == 0) code = txn.commit();
     } else if (code == 0) {
         if (schema.size() != 4) return fail(Errc::corrupt, name + ": the schema number is damaged");
@@ -64,41 +107,51 @@ Result<std::unique_ptr<CoinTable>> CoinTable::open(const Options& options) {
         code = txn.commit();  // keeps the table handles
     }
     if (code != 0) return std::unexpected(lmdb::make_error(code, name));
-    auto committer = Committer::open(options.directory / "data.mdb");
-    if (!committer) return forward_error(committer);
-    table->committer_ = std::move(*committer);
-    return table;
+    return {};
 }
 
-Result<lmdb::Txn> CoinTable::begin_read() {
-    lmdb::Txn txn;
+Result<std::shared_ptr<CoinEnv>> CoinTable::replace(const std::shared_ptr<CoinEnv>& panicked) {
+    auto fresh = CoinEnv::open(options_.directory, options_.map_bytes, MDB_RDONLY | MDB_NOLOCK);
+    if (!fresh) return fresh;
+    auto [code, txn] = lmdb::Txn::begin((*fresh)->ref(), MDB_RDONLY);
+    if (code == 0) code = (*fresh)->open_tables(txn, 0);
+    if (code == 0) code = txn.commit();
+    if (code != 0) return std::unexpected(lmdb::make_error(code, options_.directory.string()));
+    const MutexLock lock(mutex_);
+    // Several readers may have found out at a time; the first one's is kept.
+    if (reader_ == panicked) reader_ = *fresh;
+    return reader_;
+}
+
+Result<CoinTable::Reading> CoinTable::begin_read() {
+    std::shared_ptr<CoinEnv> env;
     {
         const MutexLock lock(mutex_);
-        if (!parked_.empty()) {
-            txn = std::move(parked_.back());
-            parked_.pop_back();
-        }
+        env = reader_;
     }
-    int code = 0;
-    if (txn.is_open()) {
-        code = txn.renew();
-    } else {
-        std::tie(code, txn) = lmdb::Txn::begin(env_.ref(), MDB_RDONLY);
+    auto [code, txn] = env->begin_read();
+    if (code == MDB_PANIC) {
+        auto replaced = replace(env);
+        if (!replaced) return forward_error(replaced);
+        env = std::move(*replaced);
+        std::tie(code, txn) = env->begin_read();
     }
     if (code != 0) return std::unexpected(lmdb::make_error(code, options_.directory.string()));
-    return txn;
+    return Reading{std::move(env), std::move(txn)};
 }
 
-void CoinTable::end_read(lmdb::Txn txn) noexcept {
-    constexpr std::size_t kMostParked = 64;
-    txn.park();
-    const MutexLock lock(mutex_);
-    if (parked_.size() < kMostParked) parked_.push_back(std::move(txn));
+Result<void> CoinTable::renew(Reading& reading) {
+    reading.txn.park();
+    if (reading.txn.renew() == 0) return {};
+    auto again = begin_read();
+    if (!again) return forward_error(again);
+    reading = std::move(*again);
+    return {};
 }
 
-Result<Coin> CoinTable::find(const lmdb::Txn& txn, const Outpoint& outpoint) const {
+Result<Coin> CoinTable::find(const Reading& reading, const Outpoint& outpoint) const {
     ByteSpan value;
-    const int code = txn.get(coins_, coin_key(outpoint), value);
+    const int code = reading.txn.get(reading.env->coins, coin_key(outpoint), value);
     if (code == MDB_NOTFOUND) return fail(Errc::not_found, "no such coin");
     if (code != 0) return std::unexpected(lmdb::make_error(code, options_.directory.string()));
     ByteReader reader(value);
@@ -110,9 +163,9 @@ Result<Coin> CoinTable::find(const lmdb::Txn& txn, const Outpoint& outpoint) con
     return coin;
 }
 
-Result<std::optional<Tip>> CoinTable::tip(const lmdb::Txn& txn) const {
+Result<std::optional<Tip>> CoinTable::tip(const Reading& reading) const {
     ByteSpan value;
-    const int code = txn.get(meta_, lmdb::as_bytes(kTipKey), value);
+    const int code = reading.txn.get(reading.env->meta, lmdb::as_bytes(kTipKey), value);
     if (code == MDB_NOTFOUND) return std::optional<Tip>{};
     if (code != 0) return std::unexpected(lmdb::make_error(code, options_.directory.string()));
     if (value.size() != kTipSize)
@@ -131,9 +184,9 @@ Result<void> CoinTable::put(lmdb::Txn& txn, const CoinMemtable::Row& row) const 
     int code = options_.faults != nullptr ? options_.faults->at(StoreFaults::Point::coin_put) : 0;
     if (code == 0 && row.encoded.empty()) {
         // What nothing below knows need not be erased.
-        if (!row.fresh) code = txn.erase(coins_, row.key);
+        if (!row.fresh) code = txn.erase(writer_->coins, row.key);
     } else if (code == 0) {
-        code = txn.put(coins_, row.key, row.encoded);
+        code = txn.put(writer_->coins, row.key, row.encoded);
     }
     if (code != 0) return std::unexpected(lmdb::make_error(code, options_.directory.string()));
     return {};
@@ -168,15 +221,15 @@ Result<void> CoinTable::check_free_disk() const {
 
 Result<std::uint64_t> CoinTable::write(const CoinMemtable& generation, const Tip& tip) {
     if (auto room = check_free_disk(); !room) return forward_error(room);
-    auto [code, txn] = lmdb::Txn::begin(env_.ref(), 0);
+    auto [code, txn] = lmdb::Txn::begin(writer_->ref(), 0);
     if (code != 0) return std::unexpected(lmdb::make_error(code, options_.directory.string()));
     if (auto rows = write_rows(txn, generation); !rows) return forward_error(rows);
-    if (code = txn.put(meta_, lmdb::as_bytes(kTipKey), encode_tip(tip)); code != 0) {
+    if (code = txn.put(writer_->meta, lmdb::as_bytes(kTipKey), encode_tip(tip)); code != 0) {
         return std::unexpected(lmdb::make_error(code, options_.directory.string()));
     }
     const std::uint64_t number = txn.id();
     if (auto committed = committer_->commit(
-            std::move(txn), env_.ref(), options_.faults,
+            std::move(txn), writer_->ref(), options_.faults,
             {.commit = StoreFaults::Point::coin_commit, .sync = StoreFaults::Point::coin_sync});
         !committed) {
         return forward_error(committed);

@@ -13,13 +13,36 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace blockpub {
 
+/// An environment of the coins, its tables' handles, and read transactions that are kept for the next reader.
+/// Thread safety: every method from any thread.
+class CoinEnv {
+ public:
+    /// `flags`: MDB_RDONLY | MDB_NOLOCK for reading on after MDB_PANIC, else 0. Errors: those of lmdb::Env.
+    [[nodiscard]] static Result<std::shared_ptr<CoinEnv>> open(const std::filesystem::path& directory,
+                                                               std::uint64_t map_bytes, unsigned flags);
+    [[nodiscard]] lmdb::EnvRef ref() const noexcept { return env_.ref(); }
+    /// Result: LMDB's code.
+    [[nodiscard]] int open_tables(lmdb::Txn& txn, unsigned flags);
+    [[nodiscard]] std::pair<int, lmdb::Txn> begin_read() BLOCKPUB_EXCLUDES(mutex_);
+    void end_read(lmdb::Txn txn) noexcept BLOCKPUB_EXCLUDES(mutex_);
+
+    lmdb::Table coins;  // constant after open_tables
+    lmdb::Table meta;
+
+ private:
+    lmdb::Env env_;
+    Mutex mutex_;
+    std::vector<lmdb::Txn> parked_ BLOCKPUB_GUARDED_BY(mutex_);
+};
+
 /// The coins on disk: the LMDB environment `coins/`, its tables `coin` and `meta`.
 ///
-/// Thread safety: read transactions from any thread; `begin_write` and `commit` on the flusher's thread.
+/// Thread safety: `write` on the flusher's thread, all others from any thread.
 /// Source: docs/storage.md.
 class CoinTable {
  public:
@@ -31,16 +54,20 @@ class CoinTable {
     };
     [[nodiscard]] static Result<std::unique_ptr<CoinTable>> open(const Options& options);
 
-    /// A read transaction of the newest commit; taken from a pool where one is parked. Errors: io.
-    [[nodiscard]] Result<lmdb::Txn> begin_read() BLOCKPUB_EXCLUDES(mutex_);
-    /// Lets a read transaction go, back into the pool.
-    void end_read(lmdb::Txn txn) noexcept BLOCKPUB_EXCLUDES(mutex_);
+    /// A read transaction, and the environment it belongs to.
+    struct Reading {
+        std::shared_ptr<CoinEnv> env;
+        lmdb::Txn txn;
+    };
+    /// At the newest commit. Errors: io.
+    [[nodiscard]] Result<Reading> begin_read() BLOCKPUB_EXCLUDES(mutex_);
+    /// Takes the newest commit into a transaction. Errors: io.
+    [[nodiscard]] Result<void> renew(Reading& reading) BLOCKPUB_EXCLUDES(mutex_);
 
     /// Errors: not_found, corrupt, io.
-    [[nodiscard]] Result<Coin> find(const lmdb::Txn& txn, const Outpoint& outpoint) const;
+    [[nodiscard]] Result<Coin> find(const Reading& reading, const Outpoint& outpoint) const;
     /// The tip whose coins the table holds; nothing in a fresh one. Errors: corrupt, io.
-    [[nodiscard]] Result<std::optional<Tip>> tip(const lmdb::Txn& txn) const;
-    [[nodiscard]] lmdb::Table coins() const noexcept { return coins_; }
+    [[nodiscard]] Result<std::optional<Tip>> tip(const Reading& reading) const;
     /// Bytes of the file; 0 when the system does not say.
     [[nodiscard]] std::uint64_t disk_bytes() const noexcept;
 
@@ -55,16 +82,20 @@ class CoinTable {
     [[nodiscard]] Result<void> check_free_disk() const;
     [[nodiscard]] Result<void> put(lmdb::Txn& txn, const CoinMemtable::Row& row) const;
 
+    /// Opens the tables, and makes them in a new environment.
+    [[nodiscard]] Result<void> initialise();
+    /// Replaces an environment that is in MDB_PANIC by one that can be read.
+    [[nodiscard]] Result<std::shared_ptr<CoinEnv>> replace(const std::shared_ptr<CoinEnv>& panicked)
+        BLOCKPUB_EXCLUDES(mutex_);
+
     // Constant after construction.
     Options options_;
-    lmdb::Env env_;
-    lmdb::Table coins_;
-    lmdb::Table meta_;
+    std::shared_ptr<CoinEnv> writer_;
 
     std::optional<Committer> committer_;  // only on the flusher's thread
 
     Mutex mutex_;
-    std::vector<lmdb::Txn> parked_ BLOCKPUB_GUARDED_BY(mutex_);
+    std::shared_ptr<CoinEnv> reader_ BLOCKPUB_GUARDED_BY(mutex_);  // the writer's, but after MDB_PANIC
 };
 
 }  // namespace blockpub

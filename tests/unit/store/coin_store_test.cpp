@@ -2,13 +2,17 @@
 #include "store/coin_store.hpp"
 
 #include "base/mutex.hpp"
+#include "store/file_descriptor.hpp"
 #include "store_fixture.hpp"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <lmdb.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <filesystem>
 #include <map>
 #include <random>
 #include <thread>
@@ -251,6 +255,40 @@ TEST_CASE("a sync that fails stops writing for good, and reading goes on") {
     CHECK(f.store->make_room().error().code == Errc::outcome_unknown);
     CHECK(f.snapshot().find(change.outpoint) == coin_of(1));
     CHECK(read_all(f.snapshot()).size() == 1);
+}
+
+TEST_CASE("reading coins goes on from a fresh environment where LMDB is left in MDB_PANIC") {
+    Fixture f;
+    const CoinChange first{.outpoint = outpoint_of(1), .coin = coin_of(1), .fresh = true};
+    f.store->apply({&first, 1});
+    f.publish(tip_of(1));
+    REQUIRE(f.store->flush());
+    // The descriptor that LMDB writes meta pages through is made one that cannot be written.
+    const auto path = std::filesystem::canonical(f.directory.path()) / "coins/data.mdb";
+    int found = -1;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        const int descriptor = std::stoi(entry.path().filename());
+        if (std::filesystem::read_symlink(entry.path(), error) != path) continue;
+        if ((::fcntl(descriptor, F_GETFL) & O_DSYNC) != 0) found = descriptor;
+    }
+    REQUIRE(found >= 0);
+    const FileDescriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    REQUIRE(::dup2(nothing.value(), found) == found);
+
+    const CoinChange second{.outpoint = outpoint_of(9), .coin = coin_of(9), .fresh = true};
+    f.store->apply({&second, 1});
+    f.publish(tip_of(2));
+    const CoinSnapshot held = f.snapshot();
+    CHECK(f.store->flush().error().code == Errc::outcome_unknown);
+    CHECK(f.store->status().write_stopped);
+    for (int i = 0; i < 2; ++i) {
+        CHECK(f.snapshot().find(first.outpoint) == coin_of(1));
+        CHECK(read_all(f.snapshot()).size() == 2);
+        CHECK(f.store->find(first.outpoint) == coin_of(1));
+    }
+    CHECK(held.find(first.outpoint) == coin_of(1));
+    CHECK(read_all(held).size() == 2);
 }
 
 TEST_CASE("what the chain has not committed is not flushed") {

@@ -12,6 +12,7 @@ packages=(
     liblmdb-dev                  # storage
     libfmt-dev libspdlog-dev     # text and log
     libssl-dev                   # hashing
+    libsecp256k1-dev             # taproot descriptors
     libboost-dev                 # HTTP
     nlohmann-json3-dev           # requests
     libsecp256k1-dev             # taproot descriptors

@@ -65,18 +65,6 @@ Result<Script> decode_segwit(const Bech32Text& text, const ChainParams& params) 
     return pay_to_witness(version, *program);
 }
 
-std::string encode_base58(std::uint8_t prefix, ByteSpan hash) {
-    std::vector<std::uint8_t> payload{prefix};
-    payload.insert(payload.end(), hash.begin(), hash.end());
-    return encode_base58check(payload);
-}
-
-bool has_frame(ByteSpan script, ByteSpan head, ByteSpan tail) {
-    return script.size() == head.size() + kHashSize + tail.size() &&
-           std::ranges::equal(script.first(head.size()), head) &&
-           std::ranges::equal(script.last(tail.size()), tail);
-}
-
 }  // namespace
 
 Script pay_to_pubkey_hash(ByteSpan hash) {
@@ -127,28 +115,41 @@ Result<Script> address_to_script(std::string_view address, const ChainParams& pa
     return to_key ? pay_to_pubkey_hash(hash) : pay_to_script_hash(hash);
 }
 
+std::size_t encode_address_to(ByteSpan script, OutputType type, const ChainParams& params, char* out) {
+    switch (type) {
+        case OutputType::pubkeyhash:
+            return static_cast<std::size_t>(
+                encode_base58check_to(params.base58_pubkey, script.subspan<3, kHashSize>(), out) - out);
+        case OutputType::scripthash:
+            return static_cast<std::size_t>(
+                encode_base58check_to(params.base58_script, script.subspan<2, kHashSize>(), out) - out);
+        case OutputType::anchor:
+        case OutputType::witness_v0_keyhash:
+        case OutputType::witness_v0_scripthash:
+        case OutputType::witness_v1_taproot:
+        case OutputType::witness_unknown:
+            break;
+        case OutputType::nonstandard:
+        case OutputType::pubkey:
+        case OutputType::multisig:
+        case OutputType::nulldata:
+            return 0;
+    }
+    const auto witness = witness_program(script);
+    BLOCKPUB_CHECK(witness.has_value());
+    std::array<std::uint8_t, 1 + (kMaxProgram * 8 + 4) / 5> values;
+    values[0] = static_cast<std::uint8_t>(witness->version);
+    const std::size_t count = 1 + bytes_to_five_bits_to(witness->program, values.data() + 1);
+    const Bech32Kind kind = witness->version == 0 ? Bech32Kind::bech32 : Bech32Kind::bech32m;
+    return static_cast<std::size_t>(
+        encode_bech32_to(kind, params.bech32_prefix, ByteSpan(values).first(count), out) - out);
+}
+
 std::optional<std::string> script_to_address(ByteSpan script, const ChainParams& params) {
-    static constexpr std::array<std::uint8_t, 3> kKeyHead{kOpDup, kOpHash160, kHashSize};
-    static constexpr std::array<std::uint8_t, 2> kKeyTail{kOpEqualVerify, kOpCheckSig};
-    static constexpr std::array<std::uint8_t, 2> kScriptHead{kOpHash160, kHashSize};
-    static constexpr std::array<std::uint8_t, 1> kScriptTail{kOpEqual};
-    if (has_frame(script, kKeyHead, kKeyTail))
-        return encode_base58(params.base58_pubkey, script.subspan(3, kHashSize));
-    if (has_frame(script, kScriptHead, kScriptTail)) {
-        return encode_base58(params.base58_script, script.subspan(2, kHashSize));
-    }
-    if (script.size() < 2 + kMinProgram || script.size() > 2 + kMaxProgram ||
-        script[1] != script.size() - 2) {
-        return std::nullopt;
-    }
-    const std::uint8_t first = script.front();
-    if (first != kOp0 && (first < kOp1 || first > kOp16)) return std::nullopt;
-    const auto version = static_cast<std::uint8_t>(first == kOp0 ? 0 : first - kOp1 + 1);
-    if (!program_size_allowed(version, script.size() - 2)) return std::nullopt;
-    std::vector<std::uint8_t> values = bytes_to_five_bits(script.subspan(2));
-    values.insert(values.begin(), version);
-    return encode_bech32(version == 0 ? Bech32Kind::bech32 : Bech32Kind::bech32m, params.bech32_prefix,
-                         values);
+    std::array<char, kMaxAddressLength> text;
+    const std::size_t size = encode_address_to(script, output_type(script), params, text.data());
+    if (size == 0) return std::nullopt;
+    return std::string(text.data(), size);
 }
 
 }  // namespace blockpub

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "primitives/base58.hpp"
 
+#include "base/endian.hpp"
 #include "primitives/sha256.hpp"
 
 #include <algorithm>
@@ -42,6 +43,40 @@ std::string encode_base58check(ByteSpan payload) {
     std::string out(leading_zeros(bytes), kDigits.front());
     for (const std::uint8_t digit : convert_base(bytes, 256, 58)) out.push_back(kDigits[digit]);
     return out;
+}
+
+char* encode_base58check_to(std::uint8_t version, std::span<const std::uint8_t, 20> hash, char* out) {
+    // The 25 bytes are a number of seven limbs, and five digits are taken from it at a time.
+    constexpr std::size_t kSize = 1 + 20 + kChecksumSize;
+    constexpr std::size_t kLimbs = 7;
+    constexpr std::uint32_t kFiveDigits = 58u * 58 * 58 * 58 * 58;
+    constexpr std::size_t kGroups = kMaxBase58Address / 5;
+    std::array<std::uint8_t, kLimbs * 4> bytes{};
+    std::uint8_t* const payload = bytes.data() + bytes.size() - kSize;
+    payload[0] = version;
+    std::ranges::copy(hash, payload + 1);
+    const Digest256 checksum = sha256d(ByteSpan(payload, 1 + hash.size()));
+    std::copy_n(checksum.begin(), kChecksumSize, payload + 1 + hash.size());
+
+    std::array<std::uint32_t, kLimbs> limbs;  // most significant first
+    for (std::size_t i = 0; i < kLimbs; ++i) limbs[i] = read_be<std::uint32_t>(bytes.data() + 4 * i);
+    std::array<char, kMaxBase58Address> digits;
+    const char* const end = digits.data() + digits.size();
+    char* first = digits.data() + digits.size();
+    for (std::size_t group = 0; group < kGroups; ++group) {
+        std::uint64_t rest = 0;
+        for (std::uint32_t& limb : limbs) {
+            rest = rest << 32 | limb;
+            limb = static_cast<std::uint32_t>(rest / kFiveDigits);
+            rest %= kFiveDigits;
+        }
+        for (int i = 0; i < 5; ++i, rest /= 58) *--first = kDigits[rest % 58];
+    }
+    const char* digit = first;
+    while (digit != end && *digit == kDigits.front()) ++digit;
+    const std::uint8_t* zero = payload;
+    for (; zero != payload + kSize && *zero == 0; ++zero) *out++ = kDigits.front();
+    return std::copy(digit, end, out);
 }
 
 std::optional<std::vector<std::uint8_t>> decode_base58(std::string_view text, std::size_t max_size) {

@@ -3,8 +3,10 @@
 
 #include <blockpub/bytes.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +16,13 @@ namespace blockpub {
 /// Digits of `payload` and its four bytes of checksum. Requires: a few hundred bytes at most; the cost is
 /// quadratic.
 [[nodiscard]] std::string encode_base58check(ByteSpan payload);
+
+/// Longest text of a version byte and a hash of 20 bytes.
+inline constexpr std::size_t kMaxBase58Address = 35;
+/// The same for a version byte and a hash, without an allocation: writes to `out`, answers where it ends.
+/// Requires: room for kMaxBase58Address.
+[[nodiscard]] char* encode_base58check_to(std::uint8_t version, std::span<const std::uint8_t, 20> hash,
+                                          char* out);
 
 /// Bytes of base58 digits without a checksum, blanks around them dropped; nothing for a wrong digit, or where
 /// they were more than `max_size`.

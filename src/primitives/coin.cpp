@@ -127,6 +127,12 @@ void encode_coin(const Coin& coin, std::vector<std::uint8_t>& out) {
 
 Coin decode_coin(ByteReader& reader) {
     Coin coin;
+    decode_coin(reader, coin);
+    return coin;
+}
+
+void decode_coin(ByteReader& reader, Coin& coin) {
+    coin.script.clear();
     const std::uint64_t place = decode_number(reader);
     if (place / 2 > std::numeric_limits<std::uint32_t>::max()) reader.fail();
     coin.height = Height{static_cast<std::uint32_t>(place / 2)};
@@ -134,7 +140,10 @@ Coin decode_coin(ByteReader& reader) {
     coin.amount = unpack_amount(decode_number(reader), reader);
     const auto form = reader.le<std::uint8_t>();
     if (form > kPubkeyOdd) reader.fail();
-    if (!reader.ok()) return {};
+    if (!reader.ok()) {
+        coin = {};
+        return;
+    }
     if (form == kRaw) {
         const std::uint64_t size = decode_number(reader);
         if (size > kMaxScript) reader.fail();
@@ -146,8 +155,7 @@ Coin decode_coin(ByteReader& reader) {
         append(coin.script, reader.take(frame.size));
         append(coin.script, frame.behind);
     }
-    if (!reader.ok()) return {};
-    return coin;
+    if (!reader.ok()) coin = {};
 }
 
 bool is_unspendable(ByteSpan script) {

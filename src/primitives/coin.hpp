@@ -30,6 +30,8 @@ void encode_coin(const Coin& coin, std::vector<std::uint8_t>& out);
 
 /// Reads one coin at the reader's position; the reader fails for bytes that encode_coin never writes.
 [[nodiscard]] Coin decode_coin(ByteReader& reader);
+/// The same into a coin whose script's memory is used again; after a failure it is empty.
+void decode_coin(ByteReader& reader, Coin& coin);
 
 /// Whether an output can never be spent, and so makes no coin: OP_RETURN first, or longer than 10,000 bytes.
 /// Source: Bitcoin Core v28.1 src/script/script.h, CScript::IsUnspendable.

@@ -12,4 +12,7 @@ namespace blockpub {
 /// "Checksums"; BIP 380.
 [[nodiscard]] std::optional<std::string> descriptor_checksum(std::string_view descriptor);
 
+/// The same without an allocation, for characters that a descriptor has: writes eight to `out`.
+void descriptor_checksum_to(std::string_view descriptor, char* out);
+
 }  // namespace blockpub

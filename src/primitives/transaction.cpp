@@ -28,9 +28,22 @@ List read_list(ByteReader& reader, ByteSpan whole, ReadElement&& read_element) {
     return {static_cast<std::size_t>(count), whole.subspan(begin, reader.position() - begin)};
 }
 
+/// One transaction and nothing behind it.
+template <class Parse>
+Result<TransactionView> only(ByteSpan bytes, Parse&& parse) {
+    ByteReader reader(bytes);
+    auto view = parse(reader);
+    if (view && reader.remaining() != 0) return fail(Errc::corrupt, "bytes behind the transaction");
+    return view;
+}
+
 }  // namespace
 
 Result<TransactionView> TransactionView::parse(ByteReader& reader) {
+    return parse_form(reader, true);
+}
+
+Result<TransactionView> TransactionView::parse_form(ByteReader& reader, bool extended) {
     const ByteSpan rest = reader.rest();
     ByteReader own(rest);
     const auto read_input = [&] {
@@ -48,7 +61,7 @@ Result<TransactionView> TransactionView::parse(ByteReader& reader) {
     List inputs = read_list(own, rest, read_input);
     List outputs;
     std::uint8_t flags = 0;
-    if (own.ok() && inputs.count == 0) {
+    if (own.ok() && extended && inputs.count == 0) {
         // No inputs: what follows is the flag of the extended form (BIP 144). Without a flag there are no
         // outputs either: Core then takes the two zero bytes for both counts.
         flags = own.le<std::uint8_t>();
@@ -86,10 +99,11 @@ Result<TransactionView> TransactionView::parse(ByteReader& reader) {
 }
 
 Result<TransactionView> TransactionView::parse_whole(ByteSpan bytes) {
-    ByteReader reader(bytes);
-    auto view = parse(reader);
-    if (view && reader.remaining() != 0) return fail(Errc::corrupt, "bytes behind the transaction");
-    return view;
+    return only(bytes, [](ByteReader& reader) { return parse_form(reader, true); });
+}
+
+Result<TransactionView> TransactionView::parse_whole_legacy(ByteSpan bytes) {
+    return only(bytes, [](ByteReader& reader) { return parse_form(reader, false); });
 }
 
 std::int32_t TransactionView::version() const {

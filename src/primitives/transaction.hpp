@@ -47,6 +47,8 @@ class TransactionView {
     [[nodiscard]] static Result<TransactionView> parse(ByteReader& reader);
     /// Parses bytes that must be one whole transaction. Errors: corrupt (also for trailing bytes).
     [[nodiscard]] static Result<TransactionView> parse_whole(ByteSpan bytes);
+    /// As parse_whole, for the form of before BIP 144: two zero bytes behind the version are two empty lists.
+    [[nodiscard]] static Result<TransactionView> parse_whole_legacy(ByteSpan bytes);
 
     [[nodiscard]] ByteSpan bytes() const { return bytes_; }
     [[nodiscard]] std::int32_t version() const;
@@ -103,8 +105,12 @@ class TransactionView {
         }
     }
 
- private:
+    /// The inputs' witness stacks, one after the other: each a count of items, and each item its size and
+    /// bytes. Nothing where has_witness is false.
     [[nodiscard]] ByteSpan witness() const;
+
+ private:
+    [[nodiscard]] static Result<TransactionView> parse_form(ByteReader& reader, bool extended);
 
     ByteSpan bytes_;
     ByteSpan inputs_;   // without their count

@@ -207,26 +207,48 @@ SharedBytes encode_facts(const BlockFacts& facts) {
     });
 }
 
-Result<BlockFacts> decode_facts(ByteSpan bytes) {
+Result<FactsView> FactsView::open(ByteSpan bytes) {
     if (bytes.size() < kHeadSize + kChecksumSize) return fail(Errc::corrupt, "facts are cut off");
     const ByteSpan body = bytes.first(bytes.size() - kChecksumSize);
     const Digest256 digest = sha256d(body);
     if (!std::equal(bytes.end() - kChecksumSize, bytes.end(), digest.begin())) {
         return fail(Errc::corrupt, "facts do not match their checksum");
     }
-    ByteReader reader(body);
-    BlockFacts facts;
-    facts.stripped_size = reader.le<std::uint32_t>();
-    const auto count = reader.le<std::uint32_t>();
-    for_each_figure(facts.stats, [&](std::int64_t& figure) { figure = reader.le<std::int64_t>(); });
-    if (reader.remaining() != std::size_t{count} * kTransactionSize)
+    const auto count = read_le<std::uint32_t>(body.data() + 4);
+    if (body.size() - kHeadSize != std::size_t{count} * kTransactionSize)
         return fail(Errc::corrupt, "facts do not decode");
-    facts.transactions.reserve(count);
-    for (std::uint32_t i = 0; i < count; ++i) {
-        const auto offset = reader.le<std::uint32_t>();
-        const auto size = reader.le<std::uint32_t>();
+    return FactsView(body, count);
+}
+
+BlockStats FactsView::stats() const {
+    BlockStats stats;
+    ByteReader reader(bytes_.subspan(8));
+    for_each_figure(stats, [&](std::int64_t& figure) { figure = reader.le<std::int64_t>(); });
+    return stats;
+}
+
+std::uint32_t FactsView::offset(std::size_t position) const {
+    return read_le<std::uint32_t>(bytes_.data() + kHeadSize + position * kTransactionSize);
+}
+
+std::uint32_t FactsView::size(std::size_t position) const {
+    return read_le<std::uint32_t>(bytes_.data() + kHeadSize + position * kTransactionSize + 4);
+}
+
+ByteSpan FactsView::txid(std::size_t position) const {
+    return bytes_.subspan(kHeadSize + position * kTransactionSize + 8, 32);
+}
+
+Result<BlockFacts> decode_facts(ByteSpan bytes) {
+    auto view = FactsView::open(bytes);
+    if (!view) return forward_error(view);
+    BlockFacts facts;
+    facts.stripped_size = view->stripped_size();
+    facts.stats = view->stats();
+    facts.transactions.reserve(view->count());
+    for (std::size_t i = 0; i < view->count(); ++i) {
         facts.transactions.push_back(
-            {.offset = offset, .size = size, .txid = Txid::from_wire(reader.take(32))});
+            {.offset = view->offset(i), .size = view->size(i), .txid = Txid::from_wire(view->txid(i))});
     }
     return facts;
 }

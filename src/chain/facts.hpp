@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/endian.hpp"
 #include "chain/undo.hpp"
 #include "primitives/block.hpp"
 
@@ -64,6 +65,28 @@ struct BlockFacts {
 /// Requires: undo fits the block.
 [[nodiscard]] BlockFacts compute_facts(const ParsedBlock& block, Height height, bool repeats_coinbase,
                                        const BlockUndo& undo);
+
+/// Stored facts, read in place: for questions about few transactions, or about their ids alone.
+/// Thread safety: immutable.
+/// Ownership: borrows the bytes.
+class FactsView {
+ public:
+    /// Errors: corrupt (cut off, or not what their checksum says).
+    [[nodiscard]] static Result<FactsView> open(ByteSpan bytes);
+
+    [[nodiscard]] std::uint32_t stripped_size() const { return read_le<std::uint32_t>(bytes_.data()); }
+    [[nodiscard]] BlockStats stats() const;
+    [[nodiscard]] std::size_t count() const { return count_; }
+    // Requires: position < count().
+    [[nodiscard]] std::uint32_t offset(std::size_t position) const;  ///< in the raw block
+    [[nodiscard]] std::uint32_t size(std::size_t position) const;    ///< serialized with witness
+    [[nodiscard]] ByteSpan txid(std::size_t position) const;         ///< in wire order
+
+ private:
+    FactsView(ByteSpan bytes, std::size_t count) : bytes_(bytes), count_(count) {}
+    ByteSpan bytes_;
+    std::size_t count_;
+};
 
 /// Facts as they are stored beside the block; see docs/storage.md.
 [[nodiscard]] SharedBytes encode_facts(const BlockFacts& facts);

@@ -16,6 +16,17 @@ void append_count(std::vector<std::uint8_t>& out, std::size_t count) {
     write_le<std::uint32_t>(out.data() + out.size() - kCountSize, static_cast<std::uint32_t>(count));
 }
 
+/// All but the checksum, which must be right.
+Result<ByteSpan> checked_body(ByteSpan bytes) {
+    if (bytes.size() < kCountSize + kChecksumSize) return fail(Errc::corrupt, "undo data is cut off");
+    const ByteSpan body = bytes.first(bytes.size() - kChecksumSize);
+    const Digest256 digest = sha256d(body);
+    if (!std::equal(bytes.end() - kChecksumSize, bytes.end(), digest.begin())) {
+        return fail(Errc::corrupt, "undo data does not match its checksum");
+    }
+    return body;
+}
+
 }  // namespace
 
 SharedBytes encode_undo(const BlockUndo& undo) {
@@ -30,14 +41,27 @@ SharedBytes encode_undo(const BlockUndo& undo) {
     return SharedBytes::copy_of(out);
 }
 
+Result<UndoReader> UndoReader::open(ByteSpan bytes) {
+    auto body = checked_body(bytes);
+    if (!body) return forward_error(body);
+    UndoReader reader(*body);
+    reader.transactions_ = reader.reader_.le<std::uint32_t>();
+    return reader;
+}
+
+std::size_t UndoReader::next_transaction() {
+    return reader_.le<std::uint32_t>();
+}
+
+const Coin& UndoReader::next_coin() {
+    decode_coin(reader_, coin_);
+    return coin_;
+}
+
 Result<BlockUndo> decode_undo(ByteSpan bytes) {
-    if (bytes.size() < kCountSize + kChecksumSize) return fail(Errc::corrupt, "undo data is cut off");
-    const ByteSpan body = bytes.first(bytes.size() - kChecksumSize);
-    const Digest256 digest = sha256d(body);
-    if (!std::equal(bytes.end() - kChecksumSize, bytes.end(), digest.begin())) {
-        return fail(Errc::corrupt, "undo data does not match its checksum");
-    }
-    ByteReader reader(body);
+    auto body = checked_body(bytes);
+    if (!body) return forward_error(body);
+    ByteReader reader(*body);
     BlockUndo undo;
     const auto transactions = reader.le<std::uint32_t>();
     for (std::uint32_t i = 0; i < transactions && reader.ok(); ++i) {

@@ -19,4 +19,26 @@ using BlockUndo = std::vector<std::vector<Coin>>;
 /// Errors: corrupt.
 [[nodiscard]] Result<BlockUndo> decode_undo(ByteSpan bytes);
 
+/// Walks over stored undo data in borrowed bytes, coin by coin, without decoding the rest.
+/// Thread safety: one thread at a time.
+class UndoReader {
+ public:
+    /// Errors: corrupt (cut off, or not what its checksum says).
+    [[nodiscard]] static Result<UndoReader> open(ByteSpan bytes);
+
+    /// Transactions behind the coinbase.
+    [[nodiscard]] std::size_t transaction_count() const { return transactions_; }
+    /// Goes on to the next transaction's coins; answers how many. Requires: those before have been read.
+    [[nodiscard]] std::size_t next_transaction();
+    /// The next coin, valid until the next call; an empty one once the bytes are at fault.
+    [[nodiscard]] const Coin& next_coin();
+    [[nodiscard]] bool ok() const { return reader_.ok(); }
+
+ private:
+    explicit UndoReader(ByteSpan body) : reader_(body) {}
+    ByteReader reader_;
+    std::size_t transactions_ = 0;
+    Coin coin_;
+};
+
 }  // namespace blockpub

@@ -7,6 +7,7 @@
 #include "daemon/task.hpp"
 #include "notify/command_hooks.hpp"
 #include "notify/zmq_publishers.hpp"
+#include "query/block_material.hpp"
 #include "query/rpc_server.hpp"
 #include "source/miner.hpp"
 #include "store/coin_store.hpp"
@@ -87,6 +88,7 @@ class RunningNode final : public Node {
     std::unique_ptr<RecentBlocks> recent_;
     std::unique_ptr<CoinStore> coins_;
     std::unique_ptr<CoinsLedger> ledger_;
+    std::unique_ptr<BlockMaterialReader> material_;
     std::unique_ptr<Bus> bus_;
     std::unique_ptr<ZmqPublishers> publishers_;
     std::unique_ptr<CommandHooks> hooks_;
@@ -136,6 +138,7 @@ Result<void> RunningNode::open_store() {
     if (!opened) return forward_error(opened);
     store_ = std::move(*opened);
     recent_ = std::make_unique<RecentBlocks>(store_->block_reader(), options_.recent_block_bytes);
+    material_ = std::make_unique<BlockMaterialReader>(*store_, *recent_);
     return {};
 }
 
@@ -209,6 +212,7 @@ Result<void> RunningNode::serve() {
         context.store = store_.get();
         context.blocks = recent_.get();
         context.coins = coins_.get();
+        context.material = material_.get();
         context.chain = chain_.get();
         context.params = options_.params;
         context.clock = &clock_;
@@ -334,6 +338,7 @@ ExitStatus RunningNode::stop() {
     ledger_.reset();
     coins_.reset();
     bus_.reset();
+    material_.reset();
     recent_.reset();
     store_.reset();
     return exit_status_;

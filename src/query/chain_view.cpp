@@ -50,6 +50,24 @@ Result<std::int64_t> median_time_past(const Snapshot& snapshot, const HeaderReco
     return times[count / 2];
 }
 
+Result<HeaderView> header_view(const Snapshot& snapshot, const BlockHash& hash) {
+    auto record = snapshot.header(hash);
+    if (!record) {
+        if (record.error().code == Errc::not_found) return fail(Errc::not_found, "Block not found");
+        return forward_error(record);
+    }
+    HeaderView view{.hash = hash, .record = *record, .place = {}};
+    auto tip = snapshot.tip();
+    if (!tip) return forward_error(tip);
+    auto place = chain_place(snapshot, hash, record->height, *tip);
+    if (!place) return forward_error(place);
+    view.place = *place;
+    auto median = median_time_past(snapshot, *record);
+    if (!median) return forward_error(median);
+    view.median_time = *median;
+    return view;
+}
+
 double verification_progress(const ChainParams& params, const HeaderRecord& tip, std::int64_t now) {
     // Transactions of the main chain up to a point, and their rate from there on, as release 28 knows them.
     constexpr std::int64_t kKnownTime = 1723649144;

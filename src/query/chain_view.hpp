@@ -27,6 +27,16 @@ struct ChainPlace {
 /// Median time of the block and its ten ancestors (fewer near genesis).
 [[nodiscard]] Result<std::int64_t> median_time_past(const Snapshot& snapshot, const HeaderRecord& record);
 
+/// A header and its place in the chain, all from one snapshot.
+struct HeaderView {
+    BlockHash hash;
+    HeaderRecord record;
+    ChainPlace place;
+    std::int64_t median_time = 0;
+};
+/// Errors: not_found, with Core's words.
+[[nodiscard]] Result<HeaderView> header_view(const Snapshot& snapshot, const BlockHash& hash);
+
 /// Estimated share of all transactions that the chain up to this block has, from 0 to 1.
 /// Source: Bitcoin Core v28 GuessVerificationProgress. Differs: without a known rate (all but main) it is 1.
 [[nodiscard]] double verification_progress(const ChainParams& params, const HeaderRecord& tip,

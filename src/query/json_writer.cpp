@@ -2,6 +2,7 @@
 #include "query/json_writer.hpp"
 
 #include "base/hex.hpp"
+#include "base/text_appender.hpp"
 #include "query/json_reader.hpp"
 
 #include <fmt/compile.h>
@@ -52,6 +53,10 @@ void JsonWriter::unsigned_integer(std::uint64_t value) {
 void JsonWriter::real(double value) {
     separate();
     fmt::format_to(std::back_inserter(out_), FMT_COMPILE("{:.16g}"), value);
+}
+
+void JsonWriter::amount(std::int64_t satoshi) {
+    raw([&](std::string& out) { TextAppender(out).amount(satoshi); });
 }
 
 void JsonWriter::string(std::string_view text) {

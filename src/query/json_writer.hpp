@@ -38,6 +38,14 @@ class JsonWriter {
     void hex(ByteSpan bytes);
     /// A value that is JSON already.
     void literal(std::string_view json);
+    /// What `append(std::string&)` appends: a value that is JSON already, or members of an object.
+    template <class Append>
+    void raw(Append&& append) {
+        separate();
+        append(out_);
+    }
+    /// An amount of satoshi as bitcoin with eight decimals.
+    void amount(std::int64_t satoshi);
     /// A parsed value: numbers as they came, strings in this writer's escapes, members in their order.
     void copy(JsonValue value);
 

@@ -1,33 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "base/hex.hpp"
-#include "base/log.hpp"
-#include "primitives/header.hpp"
-#include "primitives/work.hpp"
-#include "query/chain_view.hpp"
-#include "query/rpc_context.hpp"
-
-#include <fmt/format.h>
+#include "query/block_json.hpp"
+#include "query/block_material.hpp"
+#include "query/rpc_lookup.hpp"
 
 namespace blockpub {
 
 namespace {
-
-/// Error of a look-up by hash: Core's words where the hash is unknown.
-std::unexpected<RpcError> no_block(const Error& error) {
-    if (error.code == Errc::not_found) return rpc_fail(RpcCode::invalid_address_or_key, "Block not found");
-    return rpc_fail(error);
-}
-
-/// A block's bytes, with Core's words where there are none.
-std::expected<SharedBytes, RpcError> read_block(const RpcContext& context, const BlockHash& hash) {
-    auto raw = context.blocks->read_block(hash);
-    if (raw) return std::move(*raw);
-    if (raw.error().code == Errc::not_found || raw.error().code == Errc::unavailable)
-        return no_block(raw.error());
-    // What the client cannot mend the operator has to hear of.
-    Log(context.logger, LogCategory::rpc).error("block {}: {}", hash.display_hex(), raw.error().context);
-    return rpc_fail(RpcCode::misc_error, "Block not found on disk");
-}
 
 std::expected<int, RpcError> verbosity_argument(JsonValue value) {
     if (value.is_null()) return 1;
@@ -35,63 +13,44 @@ std::expected<int, RpcError> verbosity_argument(JsonValue value) {
     return int_argument(value);
 }
 
+BlockDetail detail_of(int verbosity) {
+    if (verbosity == 1) return BlockDetail::txids;
+    return verbosity == 2 ? BlockDetail::transactions : BlockDetail::prevouts;
+}
+
 RpcOutcome get_block(const RpcContext& context, const RpcCall& call) {
     const auto hash = hash_argument<BlockHash>(call.arguments[0], "blockhash");
     if (!hash) return std::unexpected(hash.error());
     const auto verbosity = verbosity_argument(call.arguments[1]);
     if (!verbosity) return std::unexpected(verbosity.error());
-    const auto raw = read_block(context, *hash);
-    if (!raw) return std::unexpected(raw.error());
-    if (*verbosity > 0) {
-        return rpc_fail(RpcCode::invalid_parameter,
-                        "getblock answers with the serialized block only, for now: ask for verbosity 0");
+    const auto header = find_header(context, *hash);
+    if (!header) return std::unexpected(header.error());
+    const BlockMaterialReader& reader = *context.material;
+    if (*verbosity <= 0) {
+        const auto raw = reader.raw(*hash, header->record);
+        if (!raw) return unreadable_block(context, *hash, raw.error());
+        call.result.hex(raw->bytes());
+        return {};
     }
-    call.result.hex(raw->bytes());
+    const BlockDetail detail = detail_of(*verbosity);
+    const auto material = read_block_material(reader, *header, detail);
+    if (!material) return unreadable_block(context, *hash, material.error());
+    const auto written = write_block_json(call.result, *header, *material, detail, *context.params);
+    if (!written) return unreadable_block(context, *hash, written.error());
     return {};
-}
-
-void write_header(JsonWriter& out, const BlockHash& hash, const HeaderRecord& record, const ChainPlace& place,
-                  std::int64_t median) {
-    const BlockHeader header = BlockHeader::decode(record.header);
-    out.begin_object();
-    out.member("hash", hash.display_hex());
-    out.member("confirmations", place.confirmations);
-    out.member("height", record.height.value);
-    out.member("version", header.version);
-    out.member("versionHex", fmt::format("{:08x}", static_cast<std::uint32_t>(header.version)));
-    out.member("merkleroot", header.merkle_root.display_hex());
-    out.member("time", header.time);
-    out.member("mediantime", median);
-    out.member("nonce", header.nonce);
-    out.member("bits", fmt::format("{:08x}", header.bits));
-    out.member("difficulty", difficulty(header.bits));
-    out.key("chainwork");
-    out.hex(record.chainwork);
-    out.member("nTx", record.tx_count);
-    if (record.height.value > 0) out.member("previousblockhash", header.previous.display_hex());
-    if (place.next) out.member("nextblockhash", place.next->display_hex());
-    out.end_object();
 }
 
 RpcOutcome get_block_header(const RpcContext& context, const RpcCall& call) {
     const auto hash = hash_argument<BlockHash>(call.arguments[0], "hash");
     if (!hash) return std::unexpected(hash.error());
     const bool verbose = !call.arguments.has(1) || call.arguments[1].is_true();
-    auto snapshot = context.store->snapshot();
-    if (!snapshot) return rpc_fail(snapshot.error());
-    const auto record = snapshot->header(*hash);
-    if (!record) return no_block(record.error());
-    if (!verbose) {
-        call.result.hex(record->header);
-        return {};
+    const auto header = find_header(context, *hash);
+    if (!header) return std::unexpected(header.error());
+    if (verbose) {
+        write_header_json(call.result, *header);
+    } else {
+        call.result.hex(header->record.header);
     }
-    const auto tip = snapshot->tip();
-    if (!tip) return rpc_fail(tip.error());
-    const auto place = chain_place(*snapshot, *hash, record->height, *tip);
-    if (!place) return rpc_fail(place.error());
-    const auto median = median_time_past(*snapshot, *record);
-    if (!median) return rpc_fail(median.error());
-    write_header(call.result, *hash, *record, *place, *median);
     return {};
 }
 
@@ -122,11 +81,80 @@ void add_block_methods(std::vector<RpcMethod>& methods, const RpcContext& contex
                        .type = ArgumentType::number,
                        .required = false,
                        .fallback = "1",
-                       .text = "0 for the serialized block; 1 to 3 are not answered yet",
+                       .text =
+                           "0 for the serialized block, 1 for an object, 2 for one with transactions, 3 with "
+                           "the outputs that these spend",
                        .checked = false}},
-        .description = "One block, by its hash.",
-        .result = "Result (for verbosity = 0):\n\"hex\"    (string) the serialized block, with witness, in "
-                  "hexadecimal\n",
+        .description =
+            "One block, by its hash: its bytes, or an object that tells more the higher the verbosity.",
+        .result =
+            "Result (for verbosity = 0):\n"
+            "\"hex\"    (string) the serialized block, with witness, in hexadecimal\n\n"
+            "Result (for verbosity = 1):\n"
+            "{                                 (json object)\n"
+            "  \"hash\" : \"hex\",                 (string) hash of the block\n"
+            "  \"confirmations\" : n,            (numeric) blocks from it to the tip, itself included; -1 "
+            "off the "
+            "active chain\n"
+            "  \"height\" : n,                   (numeric) distance from genesis\n"
+            "  \"version\" : n,                  (numeric) version\n"
+            "  \"versionHex\" : \"hex\",           (string) version as eight digits\n"
+            "  \"merkleroot\" : \"hex\",           (string) root of the tree of transactions\n"
+            "  \"time\" : xxx,                   (numeric) the header's time, seconds since 1970\n"
+            "  \"mediantime\" : xxx,             (numeric) median time of the block and the ten before it\n"
+            "  \"nonce\" : n,                    (numeric) nonce\n"
+            "  \"bits\" : \"hex\",                 (string) target in compact form\n"
+            "  \"difficulty\" : n,               (numeric) times as hard as the easiest target of the main "
+            "chain\n"
+            "  \"chainwork\" : \"hex\",            (string) hashes expected to have gone into the chain up "
+            "to here\n"
+            "  \"nTx\" : n,                      (numeric) transactions in the block\n"
+            "  \"previousblockhash\" : \"hex\",    (string, optional) hash of its parent\n"
+            "  \"nextblockhash\" : \"hex\",        (string, optional) hash of its child in the active chain\n"
+            "  \"strippedsize\" : n,             (numeric) size without witness\n"
+            "  \"size\" : n,                     (numeric) size in bytes\n"
+            "  \"weight\" : n,                   (numeric) weight (BIP 141)\n"
+            "  \"tx\" : [                        (json array)\n"
+            "    \"hex\",                        (string) id of a transaction\n"
+            "    ...\n"
+            "  ]\n"
+            "}\n\n"
+            "Result (for verbosity = 2):\n"
+            "{                                 (json object)\n"
+            "  ...,                            the same, but\n"
+            "  \"tx\" : [                        (json array)\n"
+            "    {                             (json object)\n"
+            "      ...,                        the members of decoderawtransaction\n"
+            "      \"fee\" : n,                  (numeric, optional) its fee in BTC, where undo data is "
+            "there\n"
+            "      \"hex\" : \"hex\"               (string) the serialized transaction\n"
+            "    },\n"
+            "    ...\n"
+            "  ]\n"
+            "}\n\n"
+            "Result (for verbosity = 3):\n"
+            "{                                 (json object)\n"
+            "  ...,                            the same, and\n"
+            "  \"tx\" : [                        (json array)\n"
+            "    {                             (json object)\n"
+            "      ...,\n"
+            "      \"vin\" : [                   (json array)\n"
+            "        {                         (json object)\n"
+            "          ...,\n"
+            "          \"prevout\" : {           (json object, optional) the output spent, where undo data "
+            "is there\n"
+            "            \"generated\" : true|false, (boolean) made by a coinbase\n"
+            "            \"height\" : n,         (numeric) height of its block\n"
+            "            \"value\" : n,          (numeric) its amount in BTC\n"
+            "            \"scriptPubKey\" : {...} (json object) its script\n"
+            "          }\n"
+            "        },\n"
+            "        ...\n"
+            "      ]\n"
+            "    },\n"
+            "    ...\n"
+            "  ]\n"
+            "}\n",
         .example = "\"00000000d1145790a8694403d4063f323d499e655c83426834d4ce2f8dd4a2ee\" 0",
         .json_example = "\"00000000d1145790a8694403d4063f323d499e655c83426834d4ce2f8dd4a2ee\", 0",
         .handler = [&context](const RpcCall& call) { return get_block(context, call); },

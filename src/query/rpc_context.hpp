@@ -5,6 +5,7 @@
 #include "chain/chain.hpp"
 #include "chain/services.hpp"
 #include "primitives/chain_params.hpp"
+#include "query/block_material.hpp"
 #include "query/http_server.hpp"
 #include "query/rpc_method.hpp"
 #include "store/coin_store.hpp"
@@ -25,7 +26,8 @@ namespace blockpub {
 struct RpcContext {
     // Always there.
     Store* store = nullptr;
-    BlockReader* blocks = nullptr;  ///< the one with recent blocks in front
+    BlockReader* blocks = nullptr;                  ///< the one with recent blocks in front
+    const BlockMaterialReader* material = nullptr;  ///< blocks with facts and undo data
     Chain* chain = nullptr;
     const CoinStore* coins = nullptr;
     const ChainParams* params = nullptr;

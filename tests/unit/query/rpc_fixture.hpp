@@ -60,9 +60,10 @@ class FailingReader final : public BlockReader {
 
 /// All methods over a real regtest chain, called without a socket.
 struct RpcFixture {
-    RpcFixture() : reader(node.store()) {
+    RpcFixture() : reader(node.store()), material(node.store(), reader) {
         context.store = &node.store();
         context.blocks = &reader;
+        context.material = &material;
         context.chain = &node.chain();
         context.params = &chain_params(ChainKind::regtest);
         context.clock = &node.clock();
@@ -105,6 +106,7 @@ struct RpcFixture {
     NullLogger logger;
     RegtestChain node;
     FailingReader reader;
+    BlockMaterialReader material;
     FixedNotifications notifications;
     FixedPublishers publishers;
     ScriptedMiner miner;

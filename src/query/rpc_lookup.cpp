@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#include "query/rpc_lookup.hpp"
+
+#include "base/hex.hpp"
+#include "base/log.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace blockpub {
+
+std::unexpected<RpcError> no_block(const Error& error) {
+    if (error.code == Errc::not_found) return rpc_fail(RpcCode::invalid_address_or_key, error.context);
+    return rpc_fail(error);
+}
+
+std::unexpected<RpcError> unreadable_block(const RpcContext& context, const BlockHash& hash,
+                                           const Error& error) {
+    if (error.code == Errc::not_found || error.code == Errc::unavailable) return no_block(error);
+    Log(context.logger, LogCategory::rpc).error("block {}: {}", hash.display_hex(), error.context);
+    return rpc_fail(RpcCode::misc_error, "Block not found on disk");
+}
+
+std::expected<HeaderView, RpcError> find_header(const RpcContext& context, const BlockHash& hash) {
+    const auto snapshot = context.store->snapshot();
+    if (!snapshot) return rpc_fail(snapshot.error());
+    auto header = header_view(*snapshot, hash);
+    if (!header) return no_block(header.error());
+    return *std::move(header);
+}
+
+std::expected<std::vector<std::uint8_t>, RpcError> hex_argument(JsonValue value, std::string_view name) {
+    const auto text = string_argument(value);
+    if (!text) return std::unexpected(text.error());
+    auto bytes = is_hex(*text) ? decode_hex(*text) : std::nullopt;
+    if (!bytes) {
+        return rpc_fail(RpcCode::invalid_parameter,
+                        fmt::format("{} must be hexadecimal string (not '{}')", name, *text));
+    }
+    return *std::move(bytes);
+}
+
+}  // namespace blockpub

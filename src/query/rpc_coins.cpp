@@ -2,20 +2,83 @@
 #include "base/log.hpp"
 #include "query/coin_statistics.hpp"
 #include "query/rpc_context.hpp"
+#include "query/script_json.hpp"
 
 #include <fmt/format.h>
 
 #include <chrono>
 #include <limits>
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace blockpub {
 
 namespace {
 
-std::string decimal_amount(Amount amount) {
-    constexpr Amount kCoin = 100'000'000;
-    return fmt::format("{}.{:08}", amount / kCoin, amount % kCoin);
+std::expected<std::uint32_t, RpcError> position_argument(JsonValue value) {
+    const auto wide = integer_argument(value);
+    if (!wide) return std::unexpected(wide.error());
+    if (*wide < 0 || *wide > std::numeric_limits<std::uint32_t>::max())
+        return rpc_fail(RpcCode::misc_error, "JSON integer out of range");
+    return static_cast<std::uint32_t>(*wide);
+}
+
+struct FoundCoin {
+    BlockHash best_block;
+    std::uint32_t confirmations = 0;
+    Coin coin;
+};
+
+/// The coin at the tip, or behind the mempool where that is asked for; nothing when it is spent or was never
+/// made.
+Result<std::optional<FoundCoin>> find_coin(const RpcContext& context, const Outpoint& outpoint,
+                                           bool with_mempool) {
+    // The pool first: a transaction that a block takes out of it meanwhile has its coins in the snapshot.
+    MempoolCoin pooled;
+    if (with_mempool && context.mempool_coins != nullptr) pooled = context.mempool_coins->look_up(outpoint);
+    if (pooled.spent) return std::nullopt;
+    auto snapshot = context.coins->snapshot();
+    if (!snapshot) return forward_error(snapshot);
+    const Tip tip = snapshot->tip();
+    if (pooled.made)
+        return FoundCoin{.best_block = tip.hash, .confirmations = 0, .coin = std::move(*pooled.made)};
+    auto coin = snapshot->find(outpoint);
+    if (!coin && coin.error().code == Errc::not_found) return std::nullopt;
+    if (!coin) return forward_error(coin);
+    const std::uint32_t confirmations = tip.height.value - coin->height.value + 1;
+    return FoundCoin{.best_block = tip.hash, .confirmations = confirmations, .coin = std::move(*coin)};
+}
+
+RpcOutcome get_tx_out(const RpcContext& context, const RpcCall& call) {
+    const auto txid = hash_argument<Txid>(call.arguments[0], "txid");
+    if (!txid) return std::unexpected(txid.error());
+    const auto position = position_argument(call.arguments[1]);
+    if (!position) return std::unexpected(position.error());
+    std::expected<bool, RpcError> with_mempool = true;
+    if (call.arguments.has(2)) with_mempool = boolean_argument(call.arguments[2]);
+    if (!with_mempool) return std::unexpected(with_mempool.error());
+    const auto found = find_coin(context, {.txid = *txid, .position = *position}, *with_mempool);
+    if (!found) return rpc_fail(found.error());
+    JsonWriter& out = call.result;
+    if (!*found) {
+        out.null();
+        return {};
+    }
+    const FoundCoin& coin = **found;
+    out.begin_object();
+    out.member("bestblock", coin.best_block.display_hex());
+    out.member("confirmations", coin.confirmations);
+    out.key("value");
+    out.amount(coin.coin.amount);
+    out.key("scriptPubKey");
+    out.raw([&](std::string& text) {
+        TextAppender appender(text);
+        OutputScriptWriter(appender, *context.params).append(coin.coin.script);
+    });
+    out.member("coinbase", coin.coin.coinbase);
+    out.end_object();
+    return {};
 }
 
 void write_statistics(JsonWriter& out, const CoinStatistics& statistics, std::uint64_t disk_bytes) {
@@ -26,7 +89,7 @@ void write_statistics(JsonWriter& out, const CoinStatistics& statistics, std::ui
     out.member("bogosize", statistics.bogosize);
     if (!statistics.hash_name.empty()) out.member(statistics.hash_name, statistics.hash.display_hex());
     out.key("total_amount");
-    out.literal(decimal_amount(statistics.total));
+    out.amount(statistics.total);
     out.member("transactions", statistics.transactions);
     out.member("disk_size", disk_bytes);
     out.end_object();
@@ -73,6 +136,39 @@ RpcOutcome get_tx_out_set_info(const RpcContext& context, const RpcCall& call) {
 }  // namespace
 
 void add_coin_methods(std::vector<RpcMethod>& methods, const RpcContext& context) {
+    methods.push_back({
+        .category = "blockchain",
+        .name = "gettxout",
+        .arguments = {{.names = "txid",
+                       .type = ArgumentType::hex,
+                       .text = "The transaction that made the output"},
+                      {.names = "n", .type = ArgumentType::number, .text = "Its position, from 0"},
+                      {.names = "include_mempool",
+                       .type = ArgumentType::boolean,
+                       .required = false,
+                       .fallback = "true",
+                       .text = "Whether what the mempool spends counts as spent, and what it makes as made"}},
+        .description = "An output that has not been spent; null for one that has, or that there never was.",
+        .result =
+            "Result:\n"
+            "{                             (json object)\n"
+            "  \"bestblock\" : \"hex\",        (string) hash of the tip at which this holds\n"
+            "  \"confirmations\" : n,        (numeric) blocks from the one that made it to the tip; 0 in the "
+            "mempool\n"
+            "  \"value\" : n,                (numeric) its amount in BTC\n"
+            "  \"scriptPubKey\" : {          (json object)\n"
+            "    \"asm\" : \"str\",            (string) the script's disassembly\n"
+            "    \"desc\" : \"str\",           (string) its descriptor\n"
+            "    \"hex\" : \"hex\",            (string) its bytes\n"
+            "    \"address\" : \"str\",        (string, optional) its address, where it has one\n"
+            "    \"type\" : \"str\"            (string) its form, pubkeyhash for instance\n"
+            "  },\n"
+            "  \"coinbase\" : bool           (boolean) whether a coinbase made it\n"
+            "}\n",
+        .example = "\"txid\" 1",
+        .json_example = "\"txid\", 1",
+        .handler = [&context](const RpcCall& call) { return get_tx_out(context, call); },
+    });
     methods.push_back({
         .category = "blockchain",
         .name = "gettxoutsetinfo",

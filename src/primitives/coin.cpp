@@ -57,6 +57,14 @@ bool fits(const Frame& frame, ByteSpan script) {
            std::ranges::equal(script.last(frame.behind.size()), frame.behind);
 }
 
+/// The form that leaves most of a script out.
+std::uint8_t form_of(ByteSpan script) {
+    for (std::uint8_t form = kPubkeyHash; form <= kPubkeyOdd; ++form) {
+        if (fits(kFrames[form], script)) return form;
+    }
+    return kRaw;
+}
+
 void append(std::vector<std::uint8_t>& out, ByteSpan bytes) {
     out.insert(out.end(), bytes.begin(), bytes.end());
 }
@@ -113,16 +121,15 @@ Amount unpack_amount(std::uint64_t packed, ByteReader& reader) {
 void encode_coin(const Coin& coin, std::vector<std::uint8_t>& out) {
     encode_number(std::uint64_t{coin.height.value} * 2 + (coin.coinbase ? 1 : 0), out);
     encode_number(pack_amount(static_cast<std::uint64_t>(coin.amount)), out);
-    for (std::uint8_t form = kPubkeyHash; form <= kPubkeyOdd; ++form) {
-        const Frame& frame = kFrames[form];
-        if (!fits(frame, coin.script)) continue;
-        out.push_back(form);
-        append(out, ByteSpan(coin.script).subspan(frame.before.size(), frame.size));
+    const std::uint8_t form = form_of(coin.script);
+    out.push_back(form);
+    if (form == kRaw) {
+        encode_number(coin.script.size(), out);
+        append(out, coin.script);
         return;
     }
-    out.push_back(kRaw);
-    encode_number(coin.script.size(), out);
-    append(out, coin.script);
+    const Frame& frame = kFrames[form];
+    append(out, ByteSpan(coin.script).subspan(frame.before.size(), frame.size));
 }
 
 Coin decode_coin(ByteReader& reader) {
@@ -148,6 +155,7 @@ void decode_coin(ByteReader& reader, Coin& coin) {
         const std::uint64_t size = decode_number(reader);
         if (size > kMaxScript) reader.fail();
         append(coin.script, reader.take(size));
+        if (form_of(coin.script) != kRaw) reader.fail();
     } else {
         const Frame& frame = kFrames[form];
         coin.script.reserve(frame.before.size() + frame.size + frame.behind.size());

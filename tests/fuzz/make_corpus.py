@@ -5,6 +5,7 @@
 The same vectors give the same files. Files whose name begins with "found-" came from fuzzing and are left alone.
 """
 
+import hashlib
 import json
 import pathlib
 import struct
@@ -372,7 +373,90 @@ def json_calls():
     return files
 
 
+def number(value):
+    """As coins are stored: seven bits a byte, the high bit says that more follow."""
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes(out + bytes([value]))
+
+
+def coin(height=1, coinbase=False, amount=(50, 8), script=b"\x03" + bytes(20)):
+    mantissa, exponent = amount
+    return number(height * 2 + coinbase) + number(mantissa * 10 + exponent) + script
+
+
+def coins():
+    forms = {form: bytes([form]) + bytes(range(20 if form < 4 else 32)) for form in range(1, 8)}
+    files = {f"form-{form}": coin(script=script) for form, script in forms.items()}
+    files |= {
+        "empty": b"",
+        "raw-empty": coin(script=b"\x00\x00"),
+        "raw": coin(script=b"\x00" + number(200) + bytes(200)),
+        "raw-longest": coin(script=b"\x00" + number(10_000) + bytes(10_000)),
+        "raw-too-long": coin(script=b"\x00" + number(10_001) + bytes(10_001)),
+        "raw-that-has-a-form": coin(script=b"\x00" + number(22) + b"\x00\x14" + bytes(20)),
+        "raw-cut": coin(script=b"\x00" + number(200) + bytes(199)),
+        "unknown-form": coin(script=b"\x08" + bytes(32)),
+        "nothing": coin(amount=(0, 0)),
+        "nothing-with-exponent": coin(amount=(0, 5)),
+        "exponent-too-small": coin(amount=(500, 2)),
+        "all-money": coin(amount=(21_000_000, 8)),
+        "more-than-all-money": coin(amount=(21_000_001, 8)),
+        "amount-overflows": coin(amount=(2**60, 9)),
+        "height-too-large": coin(height=2**32),
+        "highest": coin(height=2**31 - 1, coinbase=True),
+        "number-too-long": b"\x80\x00" + coin()[1:],
+        "number-without-end": b"\xff" * 12,
+        "trailing": coin() + b"\x00",
+    }
+    return files
+
+
+def sealed(body):
+    return body + hashlib.sha256(hashlib.sha256(body).digest()).digest()[:4]
+
+
+def undo():
+    one = struct.pack("<II", 1, 1) + coin()
+    two = struct.pack("<II", 2, 1) + coin() + struct.pack("<I", 2) + coin(height=200, coinbase=True) + coin(amount=(7, 0))
+    files = {"none": struct.pack("<I", 0), "one": one, "two": two, "empty-transaction": struct.pack("<II", 1, 0)}
+    files |= {f"sealed-{name}": sealed(body) for name, body in list(files.items())}
+    files |= {
+        "empty": b"",
+        "cut": one[:-1],
+        "trailing": one + b"\x00",
+        "transactions-claimed": struct.pack("<I", 2**32 - 1) + one[4:],
+        "inputs-claimed": struct.pack("<II", 1, 2**32 - 1) + coin(),
+        "wrong-checksum": one + bytes(4),
+    }
+    return files
+
+
+def facts():
+    def body(transactions, count=None):
+        rows = b"".join(struct.pack("<II", 81 + 100 * i, 100) + bytes([i]) * 32 for i in range(transactions))
+        return struct.pack("<II", 285, transactions if count is None else count) + struct.pack("<29q", *range(29)) + rows
+
+    files = {"none": body(0), "one": body(1), "three": body(3)}
+    files |= {f"sealed-{name}": sealed(content) for name, content in list(files.items())}
+    files |= {
+        "empty": b"",
+        "cut": body(2)[:-1],
+        "trailing": body(2) + b"\x00",
+        "count-claimed": body(1, 2**32 - 1),
+        "count-too-small": body(2, 1),
+        "figures-cut": body(0)[:100],
+        "wrong-checksum": body(1) + bytes(4),
+    }
+    return files
+
+
 if __name__ == "__main__":
+    write("coin", coins())
+    write("undo", undo())
+    write("facts", facts())
     write("header", headers())
     write("transaction", transactions())
     write("block", blocks())

@@ -149,6 +149,7 @@ Result<void> RunningNode::open_coins() {
     coins.budget_bytes = options_.coin_bytes;
     coins.min_free_disk = options_.min_free_disk;
     coins.logger = &logger_;
+    coins.faults = node_hooks_.coin_faults;
     auto opened = CoinStore::open(std::move(coins));
     if (!opened) return forward_error(opened);
     coins_ = std::move(*opened);

@@ -25,6 +25,8 @@ namespace blockpub {
 struct NodeHooks {
     /// Gives the reader that publishers read blocks with, in front of the node's own.
     std::function<BlockReader&(BlockReader&)> wrap_publisher_reader;
+    /// Asked by the coin store's flusher.
+    StoreFaults* coin_faults = nullptr;
 };
 
 /// A running blockpub: store, chain, publishers, JSON-RPC and imports, wired to one another.

@@ -10,6 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <string>
@@ -47,6 +49,22 @@ ExitStatus run_to_end(NodeOptions options, std::string* tip = nullptr) {
     if (tip != nullptr) *tip = (*node)->chain().status().tip.hash.display_hex();
     return (*node)->stop();
 }
+
+/// Lets each call at one point fail.
+class FixedFault final : public StoreFaults {
+ public:
+    FixedFault(Point where, int code) : where_(where), code_(code) {}
+    int at(Point point) noexcept override {
+        if (point != where_) return 0;
+        asked = true;
+        return code_;
+    }
+    std::atomic<bool> asked{false};
+
+ private:
+    const Point where_;
+    const int code_;
+};
 
 /// A port of 127.0.0.1 that something else listens on.
 class TakenPort {
@@ -192,6 +210,59 @@ TEST_SUITE("daemon.node") {
             CHECK(run_to_end(second, &tip) == ExitStatus::ok);
             CHECK(tip == kBestHash);
         }
+    }
+
+    TEST_CASE("what becomes of coins that cannot be written at the end") {
+        struct Case {
+            const char* name;
+            StoreFaults::Point where;
+            int code;
+            ExitStatus status;
+        };
+        constexpr Case kCases[] = {
+            {"full disk: nothing is lost", StoreFaults::Point::coin_put, ENOSPC, ExitStatus::ok},
+            {"failed sync: the exit status tells", StoreFaults::Point::coin_sync, EIO,
+             ExitStatus::write_stopped},
+        };
+        for (const Case& c : kCases) {
+            CAPTURE(c.name);
+            const test::TemporaryDirectory directory;
+            NullLogger logger;
+            FixedFault fault(c.where, c.code);
+            {
+                StopRequest stop_request;
+                NodeOptions options = options_in(directory.path());
+                options.sources.import_blocks = vectors();
+                options.sources.stop_after_import = true;
+                auto node = Node::start(options, logger, stop_request, {.coin_faults = &fault});
+                REQUIRE(node);
+                CHECK(stop_request.wait_until(std::chrono::steady_clock::now() + std::chrono::seconds(60)));
+                CHECK((*node)->stop() == c.status);
+                CHECK(fault.asked);
+            }
+            StopRequest stop_request;
+            auto node = Node::start(options_in(directory.path()), logger, stop_request);
+            REQUIRE(node);
+            CHECK((*node)->chain().status().tip.hash.display_hex() == kBestHash);
+            CHECK((*node)->stop() == ExitStatus::ok);
+        }
+    }
+
+    TEST_CASE("a start that is asked to stop while it makes coins says that it was stopped") {
+        const test::TemporaryDirectory directory;
+        NullLogger logger;
+        NodeOptions options = options_in(directory.path());
+        options.sources.import_blocks = vectors();
+        options.sources.stop_after_import = true;
+        CHECK(run_to_end(options) == ExitStatus::ok);
+        std::filesystem::remove_all(directory.path() / "regtest/coins");
+        StopRequest stop_request;
+        stop_request.request();
+        const auto stopped = Node::start(options_in(directory.path()), logger, stop_request);
+        REQUIRE_FALSE(stopped);
+        CHECK(stopped.error().code == Errc::stopped);
+        StopRequest again;
+        CHECK(Node::start(options_in(directory.path()), logger, again));
     }
 
     TEST_CASE("work that was not done whole shows in the exit status") {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <numeric>
 
 namespace blockpub {
 namespace {
@@ -57,6 +58,28 @@ void set_record(HeaderNode& node, const BlockHash& hash, const HeaderRecord& rec
     node.block = PackedPlace(record.block);
     node.undo = PackedPlace(record.undo);
     node.facts = PackedPlace(record.facts);
+}
+
+/// For each record in key order: its position when all are ordered by height.
+Result<std::vector<std::uint32_t>> positions_by_height(const Store& store) {
+    std::vector<std::uint32_t> heights;
+    auto scanned = store.scan_headers([&](const BlockHash&, const HeaderRecord& record) -> Result<void> {
+        heights.push_back(record.height.value);
+        return {};
+    });
+    if (!scanned) return forward_error(scanned);
+    std::vector<std::uint32_t> begins(heights.size() + 1);
+    for (const std::uint32_t height : heights) {
+        // Each height below it has a header, too.
+        if (height >= heights.size()) {
+            return fail(Errc::corrupt, fmt::format("a header at height {}, but there are {} headers in all",
+                                                   height, heights.size()));
+        }
+        ++begins[height + std::size_t{1}];
+    }
+    std::partial_sum(begins.begin(), begins.end(), begins.begin());
+    for (std::uint32_t& height : heights) height = begins[height]++;
+    return heights;
 }
 
 }  // namespace
@@ -132,12 +155,11 @@ HeaderNode* last_common_ancestor(HeaderNode* a, HeaderNode* b) {
 }
 
 HeaderNode* HeaderTree::find(const BlockHash& hash) const {
-    const auto found = by_hash_.find(hash);
-    return found == by_hash_.end() ? nullptr : *found;
+    return by_hash_.find(hash);
 }
 
 HeaderNode& HeaderTree::insert(const BlockHeader& header, const BlockHash& hash, HeaderNode* previous) {
-    HeaderNode& node = nodes_.emplace_back();
+    HeaderNode& node = added_.emplace_back();
     node.hash = hash;
     set_header(node, header);
     node.chainwork = block_work(header.bits);
@@ -146,7 +168,7 @@ HeaderNode& HeaderTree::insert(const BlockHeader& header, const BlockHash& hash,
         node.chainwork = previous->chainwork + node.chainwork;
     }
     link(node, previous);
-    const bool fresh = by_hash_.insert(&node).second;
+    const bool fresh = by_hash_.insert(node);
     BLOCKPUB_CHECK(fresh, "header {} twice", hash.display_hex());
     return node;
 }
@@ -164,43 +186,40 @@ void HeaderTree::link(HeaderNode& node, HeaderNode* previous) {
 }
 
 Result<void> HeaderTree::load(const Store& store) {
-    std::vector<BlockHash> previous_hashes;
+    const auto positions = positions_by_height(store);
+    if (!positions) return std::unexpected(positions.error());
+    loaded_.resize(positions->size());
+    std::vector<BlockHash> previous_hashes(positions->size());
+    std::size_t next = 0;
     auto scanned = store.scan_headers([&](const BlockHash& hash, const HeaderRecord& record) -> Result<void> {
+        BLOCKPUB_CHECK(next < positions->size(), "the header table grew while it was read");
+        const std::size_t position = (*positions)[next++];
         const BlockHeader header = BlockHeader::decode(record.header);
-        set_record(nodes_.emplace_back(), hash, record, header);
-        previous_hashes.push_back(header.previous);
+        set_record(loaded_[position], hash, record, header);
+        previous_hashes[position] = header.previous;
         return {};
     });
     if (!scanned) return scanned;
-    by_hash_.reserve(nodes_.size());
-    for (HeaderNode& node : nodes_) by_hash_.insert(&node);
     return link_loaded(previous_hashes);
 }
 
+/// Requires: loaded_ has parents before children.
 Result<void> HeaderTree::link_loaded(const std::vector<BlockHash>& previous_hashes) {
-    struct Pending {
-        HeaderNode* node;
-        HeaderNode* previous;
-    };
-    // Skip links lead through ancestors, so parents come first.
-    std::vector<Pending> by_height;
-    by_height.reserve(nodes_.size());
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
-        HeaderNode& node = nodes_[i];
-        HeaderNode* const previous = find(previous_hashes[i]);
+    by_hash_.reserve(loaded_.size());
+    for (std::size_t i = 0; i < loaded_.size(); ++i) {
+        HeaderNode& node = loaded_[i];
         const bool is_root = previous_hashes[i].is_null();
+        HeaderNode* const previous = is_root ? nullptr : find(previous_hashes[i]);
         const bool fits =
             is_root ? node.height.value == 0 : previous != nullptr && previous->height.next() == node.height;
         if (!fits)
             return fail(Errc::corrupt,
                         fmt::format("header {} does not follow from its parent", node.hash.display_hex()));
-        by_height.push_back({&node, previous});
-    }
-    std::ranges::sort(by_height, {}, [](const Pending& pending) { return pending.node->height; });
-    for (const Pending& pending : by_height) {
-        if (pending.previous == nullptr && genesis_ != nullptr)
+        if (is_root && genesis_ != nullptr)
             return fail(Errc::corrupt, "two genesis blocks in the header table");
-        link(*pending.node, pending.previous);
+        const bool fresh = by_hash_.insert(node);
+        BLOCKPUB_CHECK(fresh, "header {} twice", node.hash.display_hex());
+        link(node, previous);
     }
     return {};
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "chain/header_index.hpp"
 #include "primitives/header.hpp"
 #include "primitives/work.hpp"
 
@@ -11,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <unordered_set>
 #include <vector>
 
 namespace blockpub {
@@ -97,37 +97,27 @@ class HeaderTree {
     [[nodiscard]] HeaderNode* find(const BlockHash& hash) const;
     /// Adds a header. Requires: its hash is new; `previous` is null for genesis only.
     HeaderNode& insert(const BlockHeader& header, const BlockHash& hash, HeaderNode* previous);
-    /// Fills an empty tree with all records of a store. Errors: corrupt when a parent is missing or a height
-    /// does not follow from it; io.
+    /// Fills an empty tree with all records of a store, which nobody writes to meanwhile. Errors: corrupt
+    /// when a parent is missing or a height does not follow from it; io.
     [[nodiscard]] Result<void> load(const Store& store);
 
-    [[nodiscard]] std::size_t size() const { return nodes_.size(); }
+    [[nodiscard]] std::size_t size() const { return loaded_.size() + added_.size(); }
     [[nodiscard]] HeaderNode* genesis() const { return genesis_; }
     template <class Visit>
     void for_each(Visit&& visit) {
-        for (HeaderNode& node : nodes_) visit(node);
+        for (HeaderNode& node : loaded_) visit(node);
+        for (HeaderNode& node : added_) visit(node);
     }
 
  private:
-    struct ByHash {
-        using is_transparent = void;
-        std::size_t operator()(const HeaderNode* node) const noexcept { return (*this)(node->hash); }
-        std::size_t operator()(const BlockHash& hash) const noexcept { return std::hash<BlockHash>{}(hash); }
-    };
-    struct SameHash {
-        using is_transparent = void;
-        bool operator()(const HeaderNode* a, const HeaderNode* b) const noexcept {
-            return a->hash == b->hash;
-        }
-        bool operator()(const HeaderNode* a, const BlockHash& b) const noexcept { return a->hash == b; }
-        bool operator()(const BlockHash& a, const HeaderNode* b) const noexcept { return a == b->hash; }
-    };
-
     [[nodiscard]] Result<void> link_loaded(const std::vector<BlockHash>& previous_hashes);
     void link(HeaderNode& node, HeaderNode* previous);
 
-    std::deque<HeaderNode> nodes_;
-    std::unordered_set<HeaderNode*, ByHash, SameHash> by_hash_;
+    // What a start found, parents first, so that walks along a branch walk through memory; and what came
+    // since.
+    std::vector<HeaderNode> loaded_;
+    std::deque<HeaderNode> added_;
+    HeaderIndex by_hash_;
     HeaderNode* genesis_ = nullptr;
 };
 

@@ -133,7 +133,6 @@ bool HttpConnection::begin_body() {
     if (head.expect == HttpHead::Expect::go_on && head.minor_version >= 1 && buffered().empty())
         out_.buffer() += kContinue;
     step_ = Step::body;
-    body_filled_ = 0;
     request_.body.clear();
     set_waits(Waits::socket);
     if (chunks_ || head.content_length <= kSmallBody) return true;
@@ -173,20 +172,14 @@ bool HttpConnection::take_body() {
     }
     const auto whole = static_cast<std::size_t>(request_.head.content_length);
     std::string& body = request_.body;
-    const std::size_t at_hand = std::min(whole - body_filled_, buffered().size());
-    body.resize(std::max(body.size(), body_filled_ + at_hand));
-    std::copy_n(buffered().data(), at_hand, body.data() + body_filled_);
+    // Room for all of a body that has its share of the budget: pages that nothing arrives for take no memory.
+    if (budget_held_ > 0) body.reserve(whole);
+    const std::size_t at_hand = std::min(whole - body.size(), buffered().size());
+    body.append(buffered().substr(0, at_hand));
     consume(at_hand);
-    body_filled_ += at_hand;
-    if (body_filled_ == whole) {
-        body.resize(whole);
-        return answer();
-    }
-    // Memory follows what has arrived, not what was announced.
-    if (body.size() == body_filled_) body.resize(std::min(whole, std::max(kSmallBody, 2 * body_filled_)));
+    if (body.size() == whole) return answer();
     if (!out_.empty() && !flush()) return false;
-    read_into(body.data() + body_filled_, body.size() - body_filled_, body_filled_);
-    return false;
+    return receive_body(whole);
 }
 
 bool HttpConnection::take_discarded() {
@@ -299,7 +292,6 @@ void HttpConnection::forget_request() {
         request_.body.clear();
     }
     chunks_.reset();
-    body_filled_ = 0;
     if (budget_held_ > 0) core_.budget.give_back(std::exchange(budget_held_, 0));
 }
 

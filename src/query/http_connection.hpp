@@ -66,6 +66,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     bool reject(int status, std::string_view reason);
     bool flush();
     bool read_more();
+    bool receive_body(std::size_t whole);
     bool linger();
 
     enum class Sent : std::uint8_t { all, blocked, failed };
@@ -101,7 +102,6 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     std::size_t end_ = 0;
     std::size_t scanned_ = 0;  // of what is buffered, without a head's end
     HttpRequest request_;
-    std::size_t body_filled_ = 0;
     std::optional<ChunkDecoder> chunks_;
     std::size_t budget_held_ = 0;
     std::optional<HttpRefusal> refusal_;

@@ -21,6 +21,7 @@ namespace {
 constexpr std::size_t kFirstBuffer = 2048;
 constexpr std::size_t kLargestBuffer = 2 * kMaxHttpHead;
 constexpr std::size_t kLeastRead = 1024;
+constexpr std::size_t kBodyRead = 256 * 1024;
 constexpr std::chrono::milliseconds kLinger{2000};
 
 std::int64_t milliseconds_of(std::chrono::steady_clock::time_point time) {
@@ -84,6 +85,32 @@ void HttpConnection::read_into(void* data, std::size_t size, std::size_t& filled
                                 self->progress();
                                 self->run();
                             });
+}
+
+/// Takes what there is of a body, on this thread as long as there is more: a block of 2 MB comes in dozens of
+/// pieces.
+bool HttpConnection::receive_body(std::size_t whole) {
+    std::string& body = request_.body;
+    const std::size_t filled = body.size();
+    ssize_t read = 0;
+    int error = 0;
+    body.resize_and_overwrite(
+        filled + std::min(whole - filled, kBodyRead), [&](char* data, std::size_t size) {
+            read = ::recv(socket_.native_handle(), data + filled, size - filled, MSG_DONTWAIT);
+            error = errno;
+            return filled + static_cast<std::size_t>(std::max<ssize_t>(read, 0));
+        });
+    if (read > 0) {
+        progress();
+        return true;
+    }
+    if (read < 0 && error == EINTR) return true;
+    if (read == 0 || (error != EAGAIN && error != EWOULDBLOCK)) return close(), false;
+    socket_.async_wait(Socket::wait_read, [self = shared_from_this()](const error_code& failure) {
+        if (failure) return self->close();
+        self->run();
+    });
+    return false;
 }
 
 void HttpConnection::make_room() {

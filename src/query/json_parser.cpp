@@ -29,6 +29,24 @@ bool plain_word(std::uint64_t word) {
     return ((word & kHigh) | control | has_zero(word ^ (kOnes * '"')) | has_zero(word ^ (kOnes * '\\'))) == 0;
 }
 
+using Chars16 [[gnu::vector_size(16)]] = signed char;
+
+constexpr std::size_t kStride = 64;
+
+/// As plain_word, of `kStride` characters.
+bool plain_stride(const char* p) {
+    Chars16 special{};
+    for (std::size_t i = 0; i < kStride; i += sizeof(Chars16)) {
+        Chars16 in;
+        std::memcpy(&in, p + i, sizeof in);
+        // Signed: what is not ASCII is below the blank, too.
+        special |= (in < ' ') | (in == '"') | (in == '\\');
+    }
+    std::uint64_t halves[2];
+    std::memcpy(halves, &special, sizeof halves);
+    return (halves[0] | halves[1]) == 0;
+}
+
 /// Length of the UTF-8 sequence at `p`, 0 when it is not one (overlong, surrogate, beyond U+10FFFF, cut
 /// short).
 std::size_t utf8_sequence(const char* p, std::size_t left) {
@@ -196,6 +214,7 @@ class JsonDocument::Parser {
     /// end.
     bool plain_run() {
         while (true) {
+            while (at_ + kStride <= text_.size() && plain_stride(text_.data() + at_)) at_ += kStride;
             std::uint64_t eight;
             while (at_ + sizeof eight <= text_.size()) {
                 std::memcpy(&eight, text_.data() + at_, sizeof eight);

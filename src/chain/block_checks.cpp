@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -169,7 +170,7 @@ bool begins_with_height(const TransactionView& coinbase, Height height) {
 }
 
 Verdict check_commitment(const ParsedBlock& block, const TransactionView& coinbase,
-                         std::size_t commitment_output) {
+                         std::size_t commitment_output, WitnessRootAhead* ahead) {
     std::size_t items = 0;
     ByteSpan nonce;
     coinbase.for_each_witness_item([&](std::size_t input, std::size_t, ByteSpan item) {
@@ -180,8 +181,9 @@ Verdict check_commitment(const ParsedBlock& block, const TransactionView& coinba
     if (items != 1 || nonce.size() != kNonceSize) {
         return reject("bad-witness-nonce-size", Rejection::Kind::mutated);
     }
-    const Digest256 root = block_witness_merkle_root(block);
-    const ByteSpan parts[] = {root, nonce};
+    std::optional<Digest256> root = ahead == nullptr ? std::nullopt : ahead->root();
+    if (!root) root = block_witness_merkle_root(block);
+    const ByteSpan parts[] = {*root, nonce};
     const Digest256 expected = sha256d(parts);
     bool matches = false;
     coinbase.for_each_output([&](std::size_t position, const TxOutput& output) {
@@ -200,10 +202,10 @@ Verdict check_no_witness(const ParsedBlock& block) {
     return {};
 }
 
-Verdict check_witness(const ParsedBlock& block) {
+Verdict check_witness(const ParsedBlock& block, WitnessRootAhead* ahead) {
     const TransactionView coinbase = block.transaction(0);
     if (const auto output = witness_commitment_output(coinbase))
-        return check_commitment(block, coinbase, *output);
+        return check_commitment(block, coinbase, *output, ahead);
     return check_no_witness(block);
 }
 
@@ -223,17 +225,18 @@ Verdict check_block_context_free(const ParsedBlock& block, const ChainParams& pa
     return check_transactions(block);
 }
 
-CheckedBlock CheckedBlock::check(ParsedBlock block, const ChainParams& params, bool check_proof_of_work) {
+CheckedBlock CheckedBlock::check(ParsedBlock block, const ChainParams& params, bool check_proof_of_work,
+                                 WitnessRootAhead* ahead) {
     CheckedBlock checked;
     checked.context_free = check_block_context_free(block, params, check_proof_of_work);
-    if (!checked.context_free) checked.witness = check_witness(block);
+    if (!checked.context_free) checked.witness = check_witness(block, ahead);
     checked.block = std::move(block);
     return checked;
 }
 
 CheckedBlock CheckedBlock::with_completed_coinbase(ParsedBlock block) {
     CheckedBlock checked;
-    checked.witness = check_witness(block);
+    checked.witness = check_witness(block, nullptr);
     checked.block = std::move(block);
     return checked;
 }

@@ -3,6 +3,7 @@
 
 #include "chain/header_tree.hpp"
 #include "chain/verdict.hpp"
+#include "chain/witness_root_ahead.hpp"
 #include "primitives/block.hpp"
 #include "primitives/chain_params.hpp"
 
@@ -24,8 +25,10 @@ struct CheckedBlock {
     Verdict context_free;
     Verdict witness;  ///< where segwit is in force; empty, and not looked at, when context_free is not
 
+    /// `ahead`, where there is one, was given this block's bytes, and saves hashing them.
     [[nodiscard]] static CheckedBlock check(ParsedBlock block, const ChainParams& params,
-                                            bool check_proof_of_work = true);
+                                            bool check_proof_of_work = true,
+                                            WitnessRootAhead* ahead = nullptr);
     /// The same block with another witness of its coinbase. Requires: context_free is empty.
     [[nodiscard]] static CheckedBlock with_completed_coinbase(ParsedBlock block);
 };

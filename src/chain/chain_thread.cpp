@@ -58,9 +58,10 @@ Result<void> ChainThread::open() {
 }
 
 Result<BlockOutcome> ChainThread::submit_block(SharedBytes raw) {
+    WitnessRootAhead witness_root(raw);
     auto block = decode_submitted_block(std::move(raw));
     if (!block) return forward_error(block);
-    CheckedBlock checked = CheckedBlock::check(std::move(*block), *options_.params);
+    CheckedBlock checked = CheckedBlock::check(std::move(*block), *options_.params, true, &witness_root);
     Result<BlockOutcome> answer = std::unexpected(stopped());
     auto done = call([&](ChainCore& core) -> Result<void> {
         answer = core.submit_block(std::move(checked));

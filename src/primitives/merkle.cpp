@@ -49,6 +49,16 @@ Digest256 block_witness_merkle_root(const ParsedBlock& block) {
     return merkle_root(std::move(leaves)).root;
 }
 
+Result<Digest256> witness_merkle_root(ByteSpan raw) {
+    std::vector<Digest256> leaves;
+    ByteReader reader(raw);
+    auto read = read_block(reader, [&](std::size_t position, const TransactionView& transaction) {
+        leaves.push_back(position == 0 ? Digest256{} : transaction.wtxid().wire_bytes());
+    });
+    if (!read) return forward_error(read);
+    return merkle_root(std::move(leaves)).root;
+}
+
 std::optional<std::size_t> witness_commitment_output(const TransactionView& coinbase) {
     std::optional<std::size_t> found;
     coinbase.for_each_output([&](std::size_t position, const TxOutput& output) {

@@ -23,6 +23,8 @@ struct MerkleResult {
 [[nodiscard]] MerkleResult block_merkle_root(const ParsedBlock& block);
 /// Root over the block's wtxids, the coinbase's taken as zero (BIP 141).
 [[nodiscard]] Digest256 block_witness_merkle_root(const ParsedBlock& block);
+/// The same from the bytes that begin with a block. Errors: corrupt.
+[[nodiscard]] Result<Digest256> witness_merkle_root(ByteSpan raw);
 /// Position of the coinbase output that commits to the witnesses: the last that matches. (BIP 141)
 [[nodiscard]] std::optional<std::size_t> witness_commitment_output(const TransactionView& coinbase);
 

@@ -278,6 +278,34 @@ TEST_CASE("each rule of a block has its reject reason") {
     }
 }
 
+TEST_CASE("a witness root that was worked out ahead decides like one that was not") {
+    const auto verdict_of = [](std::size_t witness_size, bool changed) {
+        BlockSpec spec = child_spec(regtest_genesis());
+        TransactionSpec transaction = spend(kSomeOutpoint, 5);
+        transaction.inputs[0].witness = {Bytes(witness_size, 1)};
+        spec.transactions = {transaction};
+        spec.coinbase = coinbase_for(spec);
+        if (changed) spec.transactions[0].inputs[0].witness[0][0] = 2;
+        const SharedBytes raw = build_block(spec).raw;
+        WitnessRootAhead ahead(raw);
+        auto parsed = ParsedBlock::parse(raw);
+        REQUIRE(parsed);
+        CHECK(ahead.root().has_value() == (witness_size > 200'000));
+        return CheckedBlock::check(std::move(*parsed), params(), true, &ahead).witness;
+    };
+    for (const std::size_t size : {100U, 300'000U}) {
+        CAPTURE(size);
+        CHECK_FALSE(verdict_of(size, false));
+        CHECK(verdict_of(size, true)->reason == "bad-witness-merkle-match");
+    }
+}
+
+TEST_CASE("bytes that are no block have no witness root, and may be given up at any time") {
+    const SharedBytes raw = SharedBytes::copy_of(Bytes(300'000, 0xff));
+    CHECK_FALSE(WitnessRootAhead(raw).root());
+    const WitnessRootAhead never_asked(raw);
+}
+
 TEST_CASE("a block without transactions is too short, if its merkle root is that of none") {
     BlockHeader header;
     header.version = 0x20000000;

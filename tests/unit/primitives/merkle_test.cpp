@@ -92,6 +92,9 @@ TEST_CASE("the witness root takes the coinbase as zero and the others with their
     const std::vector<Digest256> leaves{Digest256{}, sha256d(with_witness.build()),
                                         without.txid().wire_bytes()};
     CHECK(block_witness_merkle_root(*block) == root_by_definition(leaves));
+    const ByteSpan raw = block->raw().bytes();
+    CHECK(witness_merkle_root(raw) == root_by_definition(leaves));
+    CHECK_FALSE(witness_merkle_root(raw.first(raw.size() - 1)));
 }
 
 TEST_CASE("the commitment is the last output that has its form") {

@@ -123,6 +123,17 @@ class Daemon:
         self.connection.request('POST', '/', body, {'Authorization': self.authorization})
         return json.loads(self.connection.getresponse().read())
 
+    def submission(self, digits):
+        """The bytes of a submitblock, ready to be sent."""
+        body = '{"id":1,"method":"submitblock","params":["' + digits + '"]}'
+        return (f'POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {self.authorization}\r\n'
+                f'Content-Length: {len(body)}\r\n\r\n{body}').encode()
+
+    def answer(self):
+        response = http.client.HTTPResponse(self.connection.sock, method='POST')
+        response.begin()
+        return json.loads(response.read())
+
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(30)
@@ -152,17 +163,16 @@ def time_blocks(binary, directory, blocks):
         else:
             while subscriber.poll(0):
                 subscriber.recv_multipart()
+            request = daemon.submission(digits)
             begin = time.perf_counter()
-            daemon.connection.request(
-                'POST', '/', '{"id":1,"method":"submitblock","params":["' + digits + '"]}',
-                {'Authorization': daemon.authorization})
+            daemon.connection.sock.sendall(request)
             while True:
                 if not subscriber.poll(30_000):
                     sys.exit('no rawblock in 30 s')
                 if subscriber.recv_multipart(copy=False)[1].buffer[:80] == block[:80]:
                     break
             times.append((time.perf_counter() - begin) * 1000)
-            answer = json.loads(daemon.connection.getresponse().read())
+            answer = daemon.answer()
         if answer['result'] not in (None, 'duplicate', 'inconclusive'):
             sys.exit(f'submitblock: {answer}')
     subscriber.close(0)

@@ -17,6 +17,7 @@ namespace {
 constexpr std::uint32_t kSchema = 1;
 constexpr std::string_view kTipKey = "coins_tip";
 constexpr std::string_view kSchemaKey = "schema";
+constexpr const char* kDataFile = "data.mdb";
 constexpr std::size_t kTipSize = 36;
 
 std::array<std::uint8_t, kTipSize> encode_tip(const Tip& tip) {
@@ -73,17 +74,38 @@ Result<std::unique_ptr<CoinTable>> CoinTable::open(const Options& options) {
     std::error_code error;
     std::filesystem::create_directories(options.directory, error);
     if (error) return fail(Errc::io, fmt::format("{}: {}", options.directory.string(), error.message()));
-    auto env = CoinEnv::open(options.directory, options.map_bytes, 0);
-    if (!env) return forward_error(env);
-    table->writer_ = std::move(*env);
-    if (auto cleared = table->writer_->ref().clear_stale_readers(); !cleared) return forward_error(cleared);
-    if (auto initialised = table->initialise(); !initialised) return forward_error(initialised);
-    auto committer = Committer::open(options.directory / "data.mdb");
+    if (auto opened = table->open_writer(); !opened) {
+        if (opened.error().code == Errc::corrupt)
+            opened.error().context += "; remove the directory to have all coins made again";
+        return forward_error(opened);
+    }
+    auto committer = Committer::open(options.directory / kDataFile);
     if (!committer) return forward_error(committer);
     table->committer_ = std::move(*committer);
     const MutexLock lock(table->mutex_);
     table->reader_ = table->writer_;
     return table;
+}
+
+Result<void> CoinTable::open_writer() {
+    auto env = CoinEnv::open(options_.directory, options_.map_bytes, 0);
+    if (!env) return forward_error(env);
+    writer_ = std::move(*env);
+    if (auto checked = check_length(); !checked) return checked;
+    if (auto cleared = writer_->ref().clear_stale_readers(); !cleared) return forward_error(cleared);
+    return initialise();
+}
+
+/// What lies behind the end of the file must not be read: it would end the process.
+Result<void> CoinTable::check_length() const {
+    const auto path = options_.directory / kDataFile;
+    std::error_code error;
+    const std::uint64_t length = std::filesystem::file_size(path, error);
+    if (error) return fail(Errc::io, fmt::format("{}: {}", path.native(), error.message()));
+    const std::uint64_t needed = (writer_->ref().last_page() + 1) * writer_->ref().page_size();
+    if (length >= needed) return {};
+    return fail(Errc::corrupt, fmt::format("{} is cut short: it has {} bytes, its last commit needs {}",
+                                           path.native(), length, needed));
 }
 
 Result<void> CoinTable::initialise() {
@@ -176,7 +198,7 @@ Result<std::optional<Tip>> CoinTable::tip(const Reading& reading) const {
 
 std::uint64_t CoinTable::disk_bytes() const noexcept {
     std::error_code error;
-    const auto bytes = std::filesystem::file_size(options_.directory / "data.mdb", error);
+    const auto bytes = std::filesystem::file_size(options_.directory / kDataFile, error);
     return error ? 0 : bytes;
 }
 

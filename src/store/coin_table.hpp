@@ -82,6 +82,8 @@ class CoinTable {
     [[nodiscard]] Result<void> check_free_disk() const;
     [[nodiscard]] Result<void> put(lmdb::Txn& txn, const CoinMemtable::Row& row) const;
 
+    [[nodiscard]] Result<void> open_writer();
+    [[nodiscard]] Result<void> check_length() const;
     /// Opens the tables, and makes them in a new environment.
     [[nodiscard]] Result<void> initialise();
     /// Replaces an environment that is in MDB_PANIC by one that can be read.

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <random>
 #include <thread>
@@ -166,6 +167,41 @@ TEST_CASE("coins and their tip survive a flush and a new start") {
     CHECK(f.store->status().flushed == tip_of(7));
     CHECK(f.snapshot().tip() == tip_of(7));
     CHECK(read_all(f.snapshot()) == model);
+}
+
+TEST_CASE("a damaged table is refused by its name, with what to do") {
+    struct Case {
+        const char* name;
+        void (*damage)(const std::filesystem::path& file);
+    };
+    constexpr Case kCases[] = {
+        {"cut short", [](const std::filesystem::path& file) { std::filesystem::resize_file(file, 8192); }},
+        {"overwritten",
+         [](const std::filesystem::path& file) {
+             std::ofstream out(file, std::ios::binary | std::ios::in);
+             out << std::string(8192, 'x');
+         }},
+    };
+    for (const Case& c : kCases) {
+        CAPTURE(c.name);
+        Fixture f;
+        for (std::uint32_t i = 0; i < 1000; ++i) {
+            const CoinChange change{.outpoint = outpoint_of(i), .coin = coin_of(i), .fresh = true};
+            f.store->apply({&change, 1});
+        }
+        f.publish(tip_of(1));
+        REQUIRE(f.store->flush());
+        f.store.reset();
+        c.damage(f.directory.path() / "coins/data.mdb");
+        CoinStoreOptions options;
+        options.directory = f.directory.path();
+        options.map_bytes = std::uint64_t{1} << 30;
+        const auto refused = CoinStore::open(options);
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error().code == Errc::corrupt);
+        CHECK(refused.error().context.find((f.directory.path() / "coins").native()) == 0);
+        CHECK(refused.error().context.find("remove the directory") != std::string::npos);
+    }
 }
 
 TEST_CASE("what was not flushed is gone after a new start, and the tip says so") {

@@ -188,6 +188,7 @@ Result<void> RunningNode::bind_publishers() {
 }
 
 Result<void> RunningNode::start_chain() {
+    if (rpc_) rpc_->set_warmup("Replaying blocks…");
     ChainOptions chain;
     chain.params = options_.params;
     chain.store = store_.get();

@@ -95,7 +95,7 @@ Result<bool> Activation::extend_towards(HeaderNode& target) {
     const std::size_t after_disconnects = state_.changes().release_count();
     const auto connected = connect_path(target, old_tip);
     if (!connected) return std::unexpected(connected.error());
-    state_.changes().insert_mempool_events(after_disconnects, coins_.end_disconnects(true));
+    insert_mempool_events(after_disconnects, true);
     return *connected == Connect::done;
 }
 
@@ -139,7 +139,21 @@ Result<Activation::Connect> Activation::connect(HeaderNode& node) {
     if (auto stored = store_outcome(store_, state_, node, *connected); !stored)
         return std::unexpected(stored.error());
     state_.connect(node);
+    follow_connect(block);
     return Connect::done;
+}
+
+/// Tells the mempool of a block that has been connected, and so has been read.
+void Activation::follow_connect(StoredBlock& block) {
+    if (!mempool_.follows_blocks()) return;
+    const auto parsed = block.parsed();
+    if (parsed) mempool_.block_connected(**parsed);
+}
+
+/// Ends the disconnects of a step: what they and its connects changed in the mempool is told between the two.
+void Activation::insert_mempool_events(std::size_t place, bool return_to_mempool) {
+    mempool_.end_disconnects(*state_.active().tip(), return_to_mempool);
+    state_.changes().insert_mempool_events(place, mempool_.take_events());
 }
 
 Result<void> Activation::disconnect_tip() {
@@ -151,6 +165,8 @@ Result<void> Activation::disconnect_tip() {
         if (!host_.wait_to_retry(disconnected.error(), ++failures)) return disconnected;
         disconnected = coins_.disconnect(block);
     }
+    if (const auto parsed = block.parsed()) mempool_.block_disconnected(**parsed);
+    state_.changes().insert_mempool_events(state_.changes().release_count(), mempool_.take_events());
     state_.disconnect_tip();
     return {};
 }
@@ -162,8 +178,7 @@ Result<void> Activation::invalidate(HeaderNode& node) {
         HeaderNode& tip = *state_.active().tip();
         if (auto disconnected = disconnect_tip(); !disconnected) return disconnected;
         const std::size_t after_disconnect = state_.changes().release_count();
-        state_.changes().insert_mempool_events(after_disconnect,
-                                               coins_.end_disconnects(++count <= kReturningDisconnects));
+        insert_mempool_events(after_disconnect, ++count <= kReturningDisconnects);
         // Marked at once, with the step: a start after a crash must not walk back up.
         state_.mark_failed_alone(tip);
         if (above != nullptr) state_.mark_failed_child(*above);

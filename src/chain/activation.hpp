@@ -4,6 +4,7 @@
 #include "base/log.hpp"
 #include "chain/chain_state.hpp"
 #include "chain/coins_engine.hpp"
+#include "chain/mempool_follower.hpp"
 #include "chain/verdict.hpp"
 #include "primitives/block.hpp"
 
@@ -13,6 +14,8 @@
 #include <optional>
 
 namespace blockpub {
+
+class StoredBlock;
 
 /// What the activation needs of the thread that it runs on.
 /// Thread safety: called on the chain thread only.
@@ -42,8 +45,9 @@ class ActivationHost {
 /// ActivateBestChainStep, InvalidateBlock.
 class Activation {
  public:
-    Activation(ChainState& state, CoinsEngine& coins, Store& store, ActivationHost& host, Log log)
-        : state_(state), coins_(coins), store_(store), host_(host), log_(log) {}
+    Activation(ChainState& state, CoinsEngine& coins, MempoolFollower& mempool, Store& store,
+               ActivationHost& host, Log log)
+        : state_(state), coins_(coins), mempool_(mempool), store_(store), host_(host), log_(log) {}
 
     /// `fresh`: a block that has just arrived, which is then not read from the store; may be null.
     /// Result: what connecting `fresh` came to, if that was tried.
@@ -60,10 +64,13 @@ class Activation {
     [[nodiscard]] Result<Connect> connect_path(HeaderNode& target, const HeaderNode* old_tip);
     [[nodiscard]] Result<Connect> connect(HeaderNode& node);
     [[nodiscard]] Result<void> disconnect_tip();
+    void follow_connect(StoredBlock& block);
+    void insert_mempool_events(std::size_t place, bool return_to_mempool);
     void end_step_at(HeaderNode& tip, const HeaderNode* fork);
 
     ChainState& state_;
     CoinsEngine& coins_;
+    MempoolFollower& mempool_;
     Store& store_;
     ActivationHost& host_;
     Log log_;

@@ -4,6 +4,7 @@
 #include "base/check.hpp"
 #include "base/endian.hpp"
 #include "chain/header_checks.hpp"
+#include "chain/transaction_checks.hpp"
 #include "primitives/merkle.hpp"
 #include "primitives/script.hpp"
 #include "primitives/sha256.hpp"
@@ -18,71 +19,8 @@ namespace blockpub {
 namespace {
 
 constexpr std::size_t kMaxBlockSigopsCost = 80'000;
-constexpr std::size_t kMinCoinbaseScript = 2;
-constexpr std::size_t kMaxCoinbaseScript = 100;
-constexpr std::uint32_t kLockTimeThreshold = 500'000'000;  ///< below: a height; from here on: a time
-constexpr std::uint32_t kFinalSequence = 0xffffffff;
 constexpr std::size_t kCommitmentOffset = 6;  ///< behind OP_RETURN, push of 36 and aa21a9ed
 constexpr std::size_t kNonceSize = 32;
-
-bool is_in_money_range(Amount amount) {
-    return amount >= 0 && amount <= kMaxMoney;
-}
-
-const char* check_outputs(const TransactionView& transaction) {
-    const char* broken = nullptr;
-    Amount total = 0;
-    transaction.for_each_output([&](std::size_t, const TxOutput& output) {
-        if (output.amount < 0) {
-            broken = "bad-txns-vout-negative";
-        } else if (output.amount > kMaxMoney) {
-            broken = "bad-txns-vout-toolarge";
-        } else if (total += output.amount; !is_in_money_range(total)) {
-            broken = "bad-txns-txouttotal-toolarge";
-        }
-        return broken == nullptr;
-    });
-    return broken;
-}
-
-/// Whether an outpoint occurs twice. (CVE-2018-17144)
-bool has_duplicate_inputs(const TransactionView& transaction, std::vector<Outpoint>& scratch) {
-    if (transaction.input_count() < 2) return false;
-    scratch.clear();
-    transaction.for_each_input([&](std::size_t, const TxInput& input) {
-        scratch.push_back(input.prevout);
-        return true;
-    });
-    std::ranges::sort(scratch);
-    return std::ranges::adjacent_find(scratch) != scratch.end();
-}
-
-const char* check_input_scripts(const TransactionView& transaction) {
-    const bool coinbase = transaction.is_coinbase();
-    const char* broken = nullptr;
-    transaction.for_each_input([&](std::size_t, const TxInput& input) {
-        if (coinbase) {
-            const bool fits =
-                input.script.size() >= kMinCoinbaseScript && input.script.size() <= kMaxCoinbaseScript;
-            if (!fits) broken = "bad-cb-length";
-        } else if (input.prevout.is_null()) {
-            broken = "bad-txns-prevout-null";
-        }
-        return broken == nullptr;
-    });
-    return broken;
-}
-
-/// The first rule that a transaction breaks by itself; null when none. `scratch` saves allocations between
-/// calls.
-const char* check_transaction(const TransactionView& transaction, std::vector<Outpoint>& scratch) {
-    if (transaction.input_count() == 0) return "bad-txns-vin-empty";
-    if (transaction.output_count() == 0) return "bad-txns-vout-empty";
-    if (transaction.stripped_size() * kWitnessScale > kMaxBlockWeight) return "bad-txns-oversize";
-    if (const char* broken = check_outputs(transaction)) return broken;
-    if (has_duplicate_inputs(transaction, scratch)) return "bad-txns-inputs-duplicate";
-    return check_input_scripts(transaction);
-}
 
 std::size_t count_legacy_sigops(const TransactionView& transaction) {
     std::size_t count = 0;
@@ -134,24 +72,13 @@ Verdict check_transactions(const ParsedBlock& block) {
     return {};
 }
 
-bool all_inputs_final(const TransactionView& transaction) {
-    bool all_final = true;
-    transaction.for_each_input([&](std::size_t, const TxInput& input) {
-        all_final = input.sequence == kFinalSequence;
-        return all_final;
-    });
-    return all_final;
-}
-
 bool all_final(const ParsedBlock& block, Height height, std::int64_t lock_time_cutoff) {
     const std::vector<ParsedBlock::Entry>& entries = block.transactions();
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const std::size_t end = std::size_t{entries[i].offset} + entries[i].size;
         const auto lock_time = read_le<std::uint32_t>(block.raw().data() + end - sizeof(std::uint32_t));
-        const std::int64_t reached =
-            lock_time < kLockTimeThreshold ? std::int64_t{height.value} : lock_time_cutoff;
-        if (lock_time == 0 || std::int64_t{lock_time} < reached) continue;
-        if (!all_inputs_final(block.transaction(i))) return false;
+        // Most have none: their inputs need not be looked at.
+        if (lock_time != 0 && !is_final(block.transaction(i), height, lock_time_cutoff)) return false;
     }
     return true;
 }

@@ -20,6 +20,8 @@
 namespace blockpub {
 
 class CoinsEngine;
+class MempoolFollower;
+struct HeaderNode;
 
 struct ChainOptions {
     const ChainParams* params = nullptr;
@@ -30,6 +32,7 @@ struct ChainOptions {
     Logger* logger = nullptr;                        ///< may be null
     CoinsEngine* coins = nullptr;                    ///< null: no coins are kept, and no rule about them
     std::function<bool()> stop_requested;            ///< ends long work of a start; may be empty
+    MempoolFollower* mempool = nullptr;              ///< null: none
     Uint256 minimum_chainwork;                       ///< below it, initial download (`-minimumchainwork`)
     std::chrono::seconds max_tip_age{24 * 60 * 60};  ///< older, initial download (`-maxtipage`)
     std::size_t bulk_commit_bytes = std::size_t{16} << 20;  ///< a bulk commit carries so much
@@ -106,6 +109,11 @@ class Chain {
     /// Runs every rule on a block that extends the tip, except proof of work, without storing it.
     /// Result: the reject reason, empty when valid.
     [[nodiscard]] virtual Result<std::string> test_block(SharedBytes raw) = 0;
+
+    /// Runs `work` on the chain thread, with the tip that transactions are to be held against; what it
+    /// changes in the mempool is shown, and released behind all steps so far, when the call returns.
+    [[nodiscard]] virtual Result<void> on_mempool(
+        const std::function<Result<void>(const HeaderNode& tip)>& work) = 0;
 
     /// Marks the beginning and the end of an import: initial download holds between, and steps share commits.
     /// The end waits until all that was handed in is committed and released.

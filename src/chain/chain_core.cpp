@@ -46,6 +46,7 @@ ChainCore::ChainCore(const ChainOptions& options, CoinsEngine& coins, InitialDow
                      RetryWait& wait, ChainMonitor& monitor)
     : options_(options),
       coins_(coins),
+      mempool_(options.mempool == nullptr ? no_mempool_ : *options.mempool),
       initial_download_(initial_download),
       wait_(wait),
       monitor_(monitor),
@@ -66,7 +67,8 @@ Result<void> ChainCore::load() {
     state_ = std::move(*state);
     writer_ = std::make_unique<StepWriter>(options_, wait_, monitor_, state_->changes().next_event());
     acceptance_.emplace(*options_.params, *options_.clock, *state_, *options_.store, options_.recent);
-    activation_.emplace(*state_, coins_, *options_.store, static_cast<ActivationHost&>(*this), log_);
+    activation_.emplace(*state_, coins_, mempool_, *options_.store, static_cast<ActivationHost&>(*this),
+                        log_);
     const HeaderNode* const genesis = state_->tree().genesis();
     if (genesis != nullptr && genesis->hash != options_.params->genesis_hash) {
         return fail(Errc::invalid_argument,
@@ -304,6 +306,16 @@ Result<void> ChainCore::take_up(const WaitingBlocks::Waiting& waiting) {
     return import_with_parent(CheckedBlock::check(std::move(*block), *options_.params), waiting.place);
 }
 
+Result<void> ChainCore::on_mempool(const std::function<Result<void>(const HeaderNode& tip)>& work) {
+    if (halted_) return std::unexpected(*halted_);
+    const HeaderNode& tip = *state_->active().tip();
+    auto done = work(tip);
+    // Also after an Error: what was told of must be readable, what was done must be told.
+    mempool_.publish(tip_of(tip));
+    writer_->release_mempool(mempool_.take_events());
+    return done;
+}
+
 Result<void> ChainCore::mark_import(std::string key, std::string value) {
     if (halted_) return std::unexpected(*halted_);
     state_->changes().put_meta(std::move(key), std::move(value));
@@ -325,7 +337,10 @@ void ChainCore::show_changes() {
         log_.info("the chain goes on");
     }
     if (!state_->changes().empty()) writer_->add(state_->changes().take());
-    if (const HeaderNode* const tip = state_->active().tip()) coins_.show(tip_of(*tip));
+    if (const HeaderNode* const tip = state_->active().tip()) {
+        coins_.show(tip_of(*tip));
+        mempool_.publish(tip_of(*tip));
+    }
     publish_chain();
 }
 

@@ -7,11 +7,13 @@
 #include "chain/chain.hpp"
 #include "chain/chain_state.hpp"
 #include "chain/initial_download.hpp"
+#include "chain/mempool_follower.hpp"
 #include "chain/monitor.hpp"
 #include "chain/step_writer.hpp"
 #include "chain/waiting_blocks.hpp"
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,6 +41,8 @@ class ChainCore final : private ActivationHost {
     [[nodiscard]] Result<void> precious_block(const BlockHash& hash);
     /// `checked`: without its proof of work.
     [[nodiscard]] Result<std::string> test_block(const CheckedBlock& checked);
+    /// Shows and releases what `work` changes in the mempool.
+    [[nodiscard]] Result<void> on_mempool(const std::function<Result<void>(const HeaderNode& tip)>& work);
     [[nodiscard]] Result<void> import_block(const CheckedBlock& checked);
     [[nodiscard]] Result<void> mark_import(std::string key, std::string value);
 
@@ -85,6 +89,8 @@ class ChainCore final : private ActivationHost {
 
     const ChainOptions options_;
     CoinsEngine& coins_;
+    NoMempool no_mempool_;
+    MempoolFollower& mempool_;
     InitialDownload& initial_download_;
     RetryWait& wait_;
     ChainMonitor& monitor_;

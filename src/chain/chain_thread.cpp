@@ -104,6 +104,10 @@ Result<std::string> ChainThread::test_block(SharedBytes raw) {
     return answer;
 }
 
+Result<void> ChainThread::on_mempool(const std::function<Result<void>(const HeaderNode& tip)>& work) {
+    return call([&](ChainCore& core) { return core.on_mempool(work); });
+}
+
 std::optional<Error> ChainThread::refusal_locked() const {
     if (halted_) return halted_;
     if (stopping_) return stopped();

@@ -81,7 +81,6 @@ Result<void> roll_coins(ChainState& state, CoinsEngine& coins, Store& store, con
     while (at != nullptr && !state.active().contains(*at)) {
         StoredBlock block(*at, store, nullptr);
         if (auto undone = coins.disconnect(block); !undone) return undone;
-        static_cast<void>(coins.end_disconnects(false));
         at = at->previous;
         progress.at(at->height);
         if (auto done = reached(*at); !done) return done;

@@ -4,7 +4,6 @@
 #include "primitives/block.hpp"
 
 #include <blockpub/bytes.hpp>
-#include <blockpub/events.hpp>
 #include <blockpub/hash.hpp>
 #include <blockpub/result.hpp>
 #include <blockpub/store.hpp>
@@ -12,8 +11,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <variant>
-#include <vector>
 
 namespace blockpub {
 
@@ -38,7 +35,7 @@ class BlockInChain {
     [[nodiscard]] virtual Result<SharedBytes> undo() = 0;
 };
 
-/// The rules and changes that connecting a block brings to the coins and the mempool.
+/// The rules and changes that connecting a block brings to the coins.
 ///
 /// The activation calls it in the order of the chain: every connect extends the block connected last, every
 /// disconnect takes that one back. Nothing that it did is committed before the step's own commit.
@@ -52,18 +49,12 @@ class CoinsEngine {
         SharedBytes undo;           ///< stored beside the block; empty: none
         SharedBytes facts;          ///< likewise
     };
-    using MempoolEvent = std::variant<TransactionAddedToMempool, TransactionRemovedFromMempool>;
 
     virtual ~CoinsEngine() = default;
     [[nodiscard]] virtual Result<Connected> connect(BlockInChain& block) = 0;
     [[nodiscard]] virtual Result<void> disconnect(BlockInChain& block) = 0;
     /// All rules of connect, without a change. Result: the reject reason, empty when valid.
     [[nodiscard]] virtual Result<std::string> test(BlockInChain& block) = 0;
-    /// Called after the disconnects and connects of a step. What the step gave up returns to the mempool if
-    /// `return_to_mempool`, but for what its new blocks contain; else it is dropped with all that depends on
-    /// it. Result: what changed in the mempool, to be announced between the step's disconnects and its
-    /// connects.
-    [[nodiscard]] virtual std::vector<MempoolEvent> end_disconnects(bool return_to_mempool) = 0;
 
     /// Shows readers all that was connected and disconnected, as the coins of `tip`.
     virtual void show(const Tip& /*tip*/) {}
@@ -81,7 +72,6 @@ class NoCoins final : public CoinsEngine {
     [[nodiscard]] Result<Connected> connect(BlockInChain&) override { return Connected{}; }
     [[nodiscard]] Result<void> disconnect(BlockInChain&) override { return {}; }
     [[nodiscard]] Result<std::string> test(BlockInChain&) override { return std::string(); }
-    [[nodiscard]] std::vector<MempoolEvent> end_disconnects(bool) override { return {}; }
 };
 
 }  // namespace blockpub

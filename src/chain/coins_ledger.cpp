@@ -52,10 +52,6 @@ Result<std::string> CoinsLedger::test(BlockInChain& block) {
     return std::move(connected->reject_reason);
 }
 
-std::vector<CoinsEngine::MempoolEvent> CoinsLedger::end_disconnects(bool) {
-    return {};
-}
-
 std::optional<Tip> CoinsLedger::stored_tip() const {
     const Tip flushed = coins_.status().flushed;
     if (flushed.hash.is_null()) return std::nullopt;

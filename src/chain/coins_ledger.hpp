@@ -20,7 +20,6 @@ class CoinsLedger final : public CoinsEngine {
     [[nodiscard]] Result<Connected> connect(BlockInChain& block) override;
     [[nodiscard]] Result<void> disconnect(BlockInChain& block) override;
     [[nodiscard]] Result<std::string> test(BlockInChain& block) override;
-    [[nodiscard]] std::vector<MempoolEvent> end_disconnects(bool return_to_mempool) override;
     void show(const Tip& tip) override { coins_.publish(tip); }
     void committed() override { coins_.committed(); }
     [[nodiscard]] std::optional<Tip> stored_tip() const override;

@@ -24,9 +24,9 @@ void StepChanges::add_event(BlockEventKind kind, const HeaderNode& node) {
     releases_.emplace_back(record);
 }
 
-void StepChanges::insert_mempool_events(std::size_t place, std::vector<CoinsEngine::MempoolEvent> events) {
+void StepChanges::insert_mempool_events(std::size_t place, std::vector<MempoolEvent> events) {
     std::vector<PendingRelease> inserted;
-    for (CoinsEngine::MempoolEvent& event : events) {
+    for (MempoolEvent& event : events) {
         std::visit([&](auto& one) { inserted.emplace_back(std::move(one)); }, event);
     }
     releases_.insert(releases_.begin() + static_cast<std::ptrdiff_t>(place),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "chain/coins_engine.hpp"
 #include "chain/header_tree.hpp"
+#include "chain/mempool_follower.hpp"
 
 #include <blockpub/events.hpp>
 #include <blockpub/store.hpp>
@@ -36,7 +36,7 @@ class StepChanges {
     void add_event(BlockEventKind kind, const HeaderNode& node);
     /// Number of events so far: a place for insert_mempool_events.
     [[nodiscard]] std::size_t release_count() const { return releases_.size(); }
-    void insert_mempool_events(std::size_t place, std::vector<CoinsEngine::MempoolEvent> events);
+    void insert_mempool_events(std::size_t place, std::vector<MempoolEvent> events);
     /// Says on the last record how the step ended. Requires: the step has one.
     void end_step(const EventRecord::StepEnd& end);
 

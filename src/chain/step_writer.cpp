@@ -34,6 +34,12 @@ void StepWriter::add(StepChanges::Taken changes) {
     std::ranges::move(changes.releases, std::back_inserter(releases_));
 }
 
+void StepWriter::release_mempool(std::vector<MempoolEvent> events) {
+    for (MempoolEvent& event : events)
+        std::visit([&](auto& one) { releases_.emplace_back(std::move(one)); }, event);
+    if (!applied_) release();
+}
+
 bool StepWriter::dirty() const {
     return applied_ || store_.pending_bytes() != 0;
 }

@@ -45,6 +45,8 @@ class StepWriter {
 
     /// Shows the changes to readers; they are written with the next commit.
     void add(StepChanges::Taken changes);
+    /// Releases mempool events behind all that was added: at once where nothing waits for a commit.
+    void release_mempool(std::vector<MempoolEvent> events);
     /// There is something that a commit would write.
     [[nodiscard]] bool dirty() const;
     /// In bulk: as much has been gathered as a commit shall carry, or for as long as events may be held back.

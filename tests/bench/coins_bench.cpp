@@ -166,9 +166,6 @@ class WaitingLedger final : public CoinsEngine {
     Result<Connected> connect(BlockInChain& block) override { return behind_.connect(block); }
     Result<void> disconnect(BlockInChain& block) override { return behind_.disconnect(block); }
     Result<std::string> test(BlockInChain& block) override { return behind_.test(block); }
-    std::vector<MempoolEvent> end_disconnects(bool returning) override {
-        return behind_.end_disconnects(returning);
-    }
     void show(const Tip& tip) override { behind_.show(tip); }
     void committed() override {
         behind_.committed();

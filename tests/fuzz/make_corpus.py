@@ -136,6 +136,39 @@ def transactions():
     return files
 
 
+def mempool_files():
+    """Files of bitcoind's mempool: in both versions, and with counts that promise more than there is."""
+    everything = [tx for block in CHAIN for tx in split_block(block)[1]]
+    txs = [tx for tx in small(everything, 600, 6)]
+    key = bytes(range(1, 9))
+
+    def payload(items, deltas=(), unbroadcast=()):
+        out = struct.pack("<Q", len(items))
+        out += b"".join(tx + struct.pack("<qq", 1_700_000_000 + i, i - 1) for i, tx in enumerate(items))
+        out += compact_size(len(deltas)) + b"".join(txid + struct.pack("<q", delta) for txid, delta in deltas)
+        return out + compact_size(len(unbroadcast)) + b"".join(unbroadcast)
+
+    def keyed(body):
+        head = struct.pack("<Q", 2) + b"\x08" + key
+        return head + bytes(byte ^ key[(len(head) + i) % 8] for i, byte in enumerate(body))
+
+    plain = struct.pack("<Q", 1)
+    full = payload(txs, [(bytes([1]) * 32, 5), (bytes([2]) * 32, -5)], [bytes([3]) * 32])
+    return {
+        "empty": b"",
+        "nothing-in-it": keyed(payload([])),
+        "full": keyed(full),
+        "full-plain": plain + full,
+        "cut": keyed(full[:-7]),
+        "version-3": struct.pack("<Q", 3) + full,
+        "key-of-seven": struct.pack("<Q", 2) + b"\x07" + key[:7] + full,
+        "count-claimed": plain + struct.pack("<Q", 1 << 62) + txs[0],
+        "deltas-claimed": plain + struct.pack("<Q", 0) + compact_size(0x02000000) + bytes(40),
+        "unbroadcast-claimed": plain + struct.pack("<Q", 0) + b"\x00" + compact_size(0x02000000) + bytes(32),
+        "no-transaction": plain + struct.pack("<Q", 1) + b"\xff" * 40,
+    }
+
+
 def blocks():
     files = {"block170": BLOCK170, "header-alone": BLOCK170[:80], "empty": b""}
     for index, block in enumerate(small(CHAIN, 1500, 20)):
@@ -459,6 +492,7 @@ if __name__ == "__main__":
     write("facts", facts())
     write("header", headers())
     write("transaction", transactions())
+    write("mempool_file", mempool_files())
     write("block", blocks())
     write("block_file", block_files())
     write("compact_size", compact_sizes())

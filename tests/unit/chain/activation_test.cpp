@@ -252,7 +252,9 @@ TEST_CASE("the good blocks of an invalid branch stay when they have more work th
 TEST_CASE("what returns to the mempool is announced between disconnects and connects") {
     FakeCoins coins;
     auto options = RegtestChain::default_options();
+    FakeMempool mempool;
     options.chain.coins = &coins;
+    options.chain.mempool = &mempool;
     RegtestChain node(options);
     EventScript script;
     const auto a = build_branch(regtest_genesis(), 12, 1);
@@ -262,16 +264,16 @@ TEST_CASE("what returns to the mempool is announced between disconnects and conn
     node.submit_all({a[0]});
     node.submit_all({b[0]});
     static_cast<void>(node.released());
-    coins.return_transactions(true);
+    mempool.return_transactions(true);
     CHECK(node.submit(b[1]).empty());
     CHECK(script.tell(node.released()) == "Da1 + Cb1 Cb2 Tb2<g");
     node.submit_all({b.begin() + 2, b.end()});
     static_cast<void>(node.released());
-    coins.forget_calls();
+    mempool.forget_calls();
     must(node.chain().invalidate_block(b[1].hash));
     // Twelve blocks go; only the first ten are worth keeping the mempool for. Then a1, which came before b1,
     // is back.
-    const std::vector<bool> returning = coins.end_calls();
+    const std::vector<bool> returning = mempool.end_calls();
     REQUIRE(returning.size() == 13);
     for (std::size_t i = 0; i < 12; ++i) CHECK(returning[i] == (i < 10));
     CHECK(returning[12]);

@@ -4,6 +4,7 @@
 #include "base/check.hpp"
 #include "base/mutex.hpp"
 #include "chain/coins_engine.hpp"
+#include "chain/mempool_follower.hpp"
 #include "support/block_builder.hpp"
 
 #include <map>
@@ -32,10 +33,6 @@ class FakeCoins final : public CoinsEngine {
         failures_ = count;
         failure_ = std::move(error);
     }
-    void return_transactions(bool returns) {
-        const MutexLock lock(mutex_);
-        returns_ = returns;
-    }
     void give_undo(SharedBytes undo) {
         const MutexLock lock(mutex_);
         undo_ = std::move(undo);
@@ -45,18 +42,10 @@ class FakeCoins final : public CoinsEngine {
         const MutexLock lock(mutex_);
         reads_ = reads;
     }
-    void forget_calls() {
-        const MutexLock lock(mutex_);
-        end_calls_.clear();
-    }
     /// The blocks that are connected, oldest first.
     [[nodiscard]] std::vector<BlockHash> chain() const {
         const MutexLock lock(mutex_);
         return chain_;
-    }
-    [[nodiscard]] std::vector<bool> end_calls() const {
-        const MutexLock lock(mutex_);
-        return end_calls_;
     }
     [[nodiscard]] Bytes undo_seen() const {
         const MutexLock lock(mutex_);
@@ -87,7 +76,6 @@ class FakeCoins final : public CoinsEngine {
         const MutexLock lock(mutex_);
         BLOCKPUB_CHECK(!chain_.empty() && chain_.back() == block.hash());
         chain_.pop_back();
-        ++disconnected_;
         if (const auto undo = block.undo()) undo_seen_.assign(undo->bytes().begin(), undo->bytes().end());
         return {};
     }
@@ -102,26 +90,59 @@ class FakeCoins final : public CoinsEngine {
         if (chain_.empty()) return std::nullopt;
         return Tip{.hash = chain_.back(), .height = {static_cast<std::uint32_t>(chain_.size() - 1)}};
     }
-    [[nodiscard]] std::vector<MempoolEvent> end_disconnects(bool return_to_mempool) override {
-        const MutexLock lock(mutex_);
-        const unsigned disconnected = std::exchange(disconnected_, 0);
-        if (disconnected != 0) end_calls_.push_back(return_to_mempool);
-        if (disconnected == 0 || !returns_) return {};
-        return {TransactionAddedToMempool{}};
-    }
 
  private:
     mutable Mutex mutex_;
     std::map<BlockHash, std::string> refused_ BLOCKPUB_GUARDED_BY(mutex_);
     std::vector<BlockHash> chain_ BLOCKPUB_GUARDED_BY(mutex_);
-    std::vector<bool> end_calls_ BLOCKPUB_GUARDED_BY(mutex_);
     SharedBytes undo_ BLOCKPUB_GUARDED_BY(mutex_);
     Bytes undo_seen_ BLOCKPUB_GUARDED_BY(mutex_);
     Error failure_ BLOCKPUB_GUARDED_BY(mutex_);
     unsigned failures_ BLOCKPUB_GUARDED_BY(mutex_) = 0;
+    bool reads_ BLOCKPUB_GUARDED_BY(mutex_) = false;
+};
+
+/// A mempool that notes what it is told, and gives one transaction back for each step that took blocks back.
+/// Thread safety: every method from any thread.
+class FakeMempool final : public MempoolFollower {
+ public:
+    void return_transactions(bool returns) {
+        const MutexLock lock(mutex_);
+        returns_ = returns;
+    }
+    void forget_calls() {
+        const MutexLock lock(mutex_);
+        end_calls_.clear();
+    }
+    [[nodiscard]] std::vector<bool> end_calls() const {
+        const MutexLock lock(mutex_);
+        return end_calls_;
+    }
+
+    [[nodiscard]] bool follows_blocks() const override { return true; }
+    void block_connected(const ParsedBlock&) override {}
+    void block_disconnected(const ParsedBlock&) override {
+        const MutexLock lock(mutex_);
+        ++disconnected_;
+    }
+    void end_disconnects(const HeaderNode&, bool return_to_mempool) override {
+        const MutexLock lock(mutex_);
+        if (std::exchange(disconnected_, 0) == 0) return;
+        end_calls_.push_back(return_to_mempool);
+        if (returns_) events_.emplace_back(TransactionAddedToMempool{});
+    }
+    [[nodiscard]] std::vector<MempoolEvent> take_events() override {
+        const MutexLock lock(mutex_);
+        return std::exchange(events_, {});
+    }
+    void publish(const Tip&) override {}
+
+ private:
+    mutable Mutex mutex_;
+    std::vector<bool> end_calls_ BLOCKPUB_GUARDED_BY(mutex_);
+    std::vector<MempoolEvent> events_ BLOCKPUB_GUARDED_BY(mutex_);
     unsigned disconnected_ BLOCKPUB_GUARDED_BY(mutex_) = 0;
     bool returns_ BLOCKPUB_GUARDED_BY(mutex_) = false;
-    bool reads_ BLOCKPUB_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace blockpub::test

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include "chain/mempool_board.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace blockpub {
+
+void MempoolBoard::publish(Update update) {
+    const MutexLock lock(mutex_);
+    // First what is gone: what came may spend the same coins.
+    for (const Txid& txid : update.gone) rows_.take(txid);
+    for (MempoolRow& row : update.rows) rows_.put(std::move(row));
+    summary_ = update.summary;
+}
+
+MempoolSummary MempoolBoard::summary() const {
+    const MutexLock lock(mutex_);
+    return summary_;
+}
+
+MempoolBoard::All MempoolBoard::all() const {
+    All all;
+    {
+        const MutexLock lock(mutex_);
+        all.rows.reserve(rows_.size());
+        rows_.for_each([&](const MempoolRow& row) { all.rows.push_back(row); });
+        all.next_sequence = summary_.next_sequence;
+    }
+    std::ranges::sort(all.rows, is_listed_before);
+    return all;
+}
+
+std::vector<MempoolRowDetails> MempoolBoard::all_details() const {
+    const All listed = all();
+    MempoolRows rows;
+    for (const MempoolRow& row : listed.rows) rows.put(row);
+    std::vector<MempoolRowDetails> details;
+    details.reserve(listed.rows.size());
+    for (const MempoolRow& row : listed.rows) details.push_back(rows.details(row));
+    return details;
+}
+
+std::optional<MempoolRow> MempoolBoard::find(const Txid& txid) const {
+    const MutexLock lock(mutex_);
+    const MempoolRow* const row = rows_.find(txid);
+    if (row == nullptr) return std::nullopt;
+    return *row;
+}
+
+std::optional<MempoolRowDetails> MempoolBoard::details(const Txid& txid) const {
+    const MutexLock lock(mutex_);
+    const MempoolRow* const row = rows_.find(txid);
+    if (row == nullptr) return std::nullopt;
+    return rows_.details(*row);
+}
+
+std::optional<std::vector<MempoolRowDetails>> MempoolBoard::family(const Txid& txid, Family which) const {
+    const MutexLock lock(mutex_);
+    const MempoolRow* const row = rows_.find(txid);
+    if (row == nullptr) return std::nullopt;
+    std::vector<MempoolRowDetails> details;
+    for (const Txid& member : (rows_.*which)(*row)) {
+        if (const MempoolRow* const found = rows_.find(member)) details.push_back(rows_.details(*found));
+    }
+    return details;
+}
+
+std::optional<std::vector<MempoolRowDetails>> MempoolBoard::ancestors(const Txid& txid) const {
+    return family(txid, &MempoolRows::ancestors);
+}
+
+std::optional<std::vector<MempoolRowDetails>> MempoolBoard::descendants(const Txid& txid) const {
+    return family(txid, &MempoolRows::descendants);
+}
+
+std::vector<std::optional<Txid>> MempoolBoard::spenders(const std::vector<Outpoint>& outpoints) const {
+    std::vector<std::optional<Txid>> spenders;
+    spenders.reserve(outpoints.size());
+    const MutexLock lock(mutex_);
+    for (const Outpoint& outpoint : outpoints) spenders.push_back(rows_.spender(outpoint));
+    return spenders;
+}
+
+MempoolCoin MempoolBoard::look_up(const Outpoint& outpoint) const {
+    const MutexLock lock(mutex_);
+    MempoolCoin coin;
+    coin.spent = rows_.spender(outpoint).has_value();
+    if (const MempoolRow* const row = rows_.find(outpoint.txid))
+        coin.made = row->transaction->output(outpoint.position);
+    return coin;
+}
+
+}  // namespace blockpub

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/mutex.hpp"
+#include "chain/mempool_rows.hpp"
+#include "chain/services.hpp"
+
+#include <blockpub/events.hpp>
+#include <blockpub/store.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <vector>
+
+namespace blockpub {
+
+/// The mempool as a whole; a copy of one moment.
+struct MempoolSummary {
+    Tip tip;  ///< the contents fit the chain of this tip
+    bool loaded = false;
+    std::uint64_t count = 0;
+    std::int64_t vsize = 0;
+    std::uint64_t memory = 0;
+    std::uint64_t max_memory = 0;
+    Amount total_fee = 0;
+    FeeRate min_fee;
+    FeeRate min_relay;
+    FeeRate incremental;
+    std::uint64_t unbroadcast = 0;
+    bool full_replacement = true;
+    MempoolSequence next_sequence{1};  ///< of the next addition or removal
+};
+
+/// The mempool as it is shown to readers. The chain thread replaces what a step or a transaction has changed,
+/// all of it at once: no reader sees half of a change, and none needs the chain lock.
+///
+/// Thread safety: every method from any thread; publish from one at a time.
+/// Blocking: on a mutex, held for look-ups and copies alone.
+class MempoolBoard final : public MempoolCoinView {
+ public:
+    /// What has changed since the last one, and the new summary.
+    struct Update {
+        std::vector<MempoolRow> rows;
+        std::set<Txid> gone;
+        MempoolSummary summary;
+    };
+    void publish(Update update) BLOCKPUB_EXCLUDES(mutex_);
+
+    [[nodiscard]] MempoolSummary summary() const BLOCKPUB_EXCLUDES(mutex_);
+    struct All {
+        std::vector<MempoolRow> rows;
+        MempoolSequence next_sequence;
+    };
+    /// Every row, in bitcoind's order of listing.
+    [[nodiscard]] All all() const BLOCKPUB_EXCLUDES(mutex_);
+    [[nodiscard]] std::vector<MempoolRowDetails> all_details() const BLOCKPUB_EXCLUDES(mutex_);
+    [[nodiscard]] std::optional<MempoolRow> find(const Txid& txid) const BLOCKPUB_EXCLUDES(mutex_);
+    [[nodiscard]] std::optional<MempoolRowDetails> details(const Txid& txid) const BLOCKPUB_EXCLUDES(mutex_);
+    /// All that it depends on, or that depends on it, by txid, without itself; nothing when it is not here.
+    [[nodiscard]] std::optional<std::vector<MempoolRowDetails>> ancestors(const Txid& txid) const
+        BLOCKPUB_EXCLUDES(mutex_);
+    [[nodiscard]] std::optional<std::vector<MempoolRowDetails>> descendants(const Txid& txid) const
+        BLOCKPUB_EXCLUDES(mutex_);
+    /// The transaction that spends each output; nothing where none does.
+    [[nodiscard]] std::vector<std::optional<Txid>> spenders(const std::vector<Outpoint>& outpoints) const
+        BLOCKPUB_EXCLUDES(mutex_);
+    [[nodiscard]] MempoolCoin look_up(const Outpoint& outpoint) const override BLOCKPUB_EXCLUDES(mutex_);
+
+ private:
+    using Family = std::set<Txid> (MempoolRows::*)(const MempoolRow&) const;
+    [[nodiscard]] std::optional<std::vector<MempoolRowDetails>> family(const Txid& txid, Family which) const
+        BLOCKPUB_EXCLUDES(mutex_);
+
+    mutable Mutex mutex_;
+    MempoolRows rows_ BLOCKPUB_GUARDED_BY(mutex_);
+    MempoolSummary summary_ BLOCKPUB_GUARDED_BY(mutex_);
+};
+
+}  // namespace blockpub

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+#include "chain/mempool.hpp"
+
+#include "mempool_node.hpp"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <set>
+#include <thread>
+
+using namespace blockpub;
+using namespace blockpub::test;
+
+namespace {
+
+constexpr Amount kReward = 50 * kCoin;
+constexpr Amount kFee = 10'000;
+
+}  // namespace
+
+TEST_SUITE_BEGIN("chain.mempool");
+
+TEST_CASE("what a block takes leaves silently, and the sequence counts it") {
+    MempoolNode node;
+    node.mine(102);
+    static_cast<void>(node.mempool_events());
+    const TransactionSpec a = pay({node.coinbase(0)}, kReward - kFee);
+    const TransactionSpec b = pay({output_of(a)}, kReward - 2 * kFee);
+    CHECK(node.submit(a) == "accepted");
+    CHECK(node.submit(b) == "accepted");
+    CHECK(node.mempool_events() == "A1 A2");
+    CHECK(node.board.summary().next_sequence.value == 3);
+    node.mine_block({a});
+    CHECK(node.mempool_events() == "C T");
+    CHECK(node.board.summary().next_sequence.value == 4);
+    const auto row = node.board.find(b.txid());
+    REQUIRE(row);
+    CHECK(row->ancestors.count == 1);
+    CHECK(node.board.summary().tip.hash == node.chain->tip());
+}
+
+TEST_CASE("what conflicts with a block leaves with all that depends on it, before the block is told") {
+    MempoolNode node;
+    node.mine(102);
+    const TransactionSpec a = pay({node.coinbase(0)}, kReward - kFee);
+    const TransactionSpec b = pay({output_of(a)}, kReward - 2 * kFee);
+    const TransactionSpec other = pay({node.coinbase(0)}, kReward - 3 * kFee);
+    CHECK(node.submit(a) == "accepted");
+    CHECK(node.submit(b) == "accepted");
+    static_cast<void>(node.mempool_events());
+    node.mine_block({other});
+    CHECK(node.mempool_events() == "R3 R4 C T");
+    CHECK(node.board.summary().count == 0);
+}
+
+TEST_CASE("a block that is taken back gives its transactions back in their order") {
+    MempoolNode node;
+    node.mine(102);
+    const TransactionSpec a = pay({node.coinbase(0)}, kReward - kFee);
+    const TransactionSpec b = pay({output_of(a)}, kReward - 2 * kFee);
+    const TransactionSpec c = pay({output_of(b)}, kReward - 3 * kFee);
+    node.mine_block({a, b});
+    CHECK(node.submit(c) == "accepted");
+    static_cast<void>(node.mempool_events());
+    must(node.chain->chain().invalidate_block(node.chain->tip()));
+    // The tip update, of which no topic speaks here, belongs to the record of the disconnect.
+    CHECK(node.mempool_events() == "D T A2 A3");
+    const auto row = node.board.find(a.txid());
+    REQUIRE(row);
+    CHECK(row->descendants.count == 3);
+    CHECK(node.board.find(c.txid())->ancestors.count == 3);
+    CHECK(node.board.find(c.txid())->ancestors.modified_fees == 3 * kFee);
+}
+
+TEST_CASE(
+    "what a reorganization makes immature leaves, and what it gives up is held against the new branch") {
+    MempoolNode node;
+    node.mine(101);
+    const TransactionSpec young = pay({node.coinbase(1)}, kReward - kFee);
+    CHECK(node.submit(young) == "accepted");
+    const TransactionSpec a = pay({node.coinbase(0)}, kReward - kFee);
+    const BuiltBlock fork = node.blocks[99];
+    node.mine_block({a});
+    static_cast<void>(node.mempool_events());
+    // Three blocks in place of two. They spend the same coin to something else.
+    BlockSpec first = child_spec(fork, 7);
+    first.transactions = {pay({node.coinbase(0)}, kReward - 2 * kFee)};
+    const BuiltBlock one = build_block(first);
+    const auto rest = build_branch(one, 2, 7);
+    CHECK(node.chain->submit(one) == "inconclusive");
+    CHECK(node.chain->submit(rest[0]) == "inconclusive");
+    CHECK(node.chain->submit(rest[1]).empty());
+    CHECK(node.has(young));
+    CHECK_FALSE(node.has(a));
+    CHECK(node.mempool_events() == "D D C C C T");
+    // Taking all of the new branch back leaves a tip on which the coin is one block short of its age.
+    must(node.chain->chain().invalidate_block(node.blocks[100].hash));
+    must(node.chain->chain().invalidate_block(one.hash));
+    CHECK_FALSE(node.has(young));
+}
+
+TEST_CASE("of a deep invalidation only the first ten blocks' transactions return") {
+    MempoolNode node;
+    node.mine(112);
+    std::vector<TransactionSpec> paid;
+    for (std::size_t i = 0; i < 12; ++i) {
+        paid.push_back(pay({node.coinbase(i)}, kReward - kFee));
+        node.mine_block({paid.back()});
+    }
+    must(node.chain->chain().invalidate_block(node.blocks[112].hash));
+    CHECK_FALSE(node.has(paid[0]));
+    CHECK_FALSE(node.has(paid[1]));
+    for (std::size_t i = 2; i < 12; ++i) CHECK(node.has(paid[i]));
+}
+
+TEST_CASE("a full mempool lets go of what is worth least, and asks for more from then on") {
+    MempoolOptions options = MempoolNode::nonstandard();
+    options.max_bytes = 6'000;
+    MempoolNode node(options);
+    node.mine(110);
+    const TransactionSpec cheap = pay({node.coinbase(0)}, kReward - 1'000);
+    CHECK(node.submit(cheap) == "accepted");
+    std::size_t next = 1;
+    while (node.has(cheap)) {
+        CHECK(node.submit(pay({node.coinbase(next)}, kReward - static_cast<Amount>(2'000 * next))) ==
+              "accepted");
+        ++next;
+        REQUIRE(next < 9);
+    }
+    const MempoolSummary summary = node.board.summary();
+    CHECK(summary.memory <= options.max_bytes);
+    CHECK(summary.min_fee > FeeRate{1000});
+    CHECK(node.submit(cheap).starts_with("mempool min fee not met, 1000 < "));
+}
+
+TEST_CASE("a transaction that waited too long leaves when the next one comes") {
+    MempoolNode node;
+    node.mine(103);
+    const TransactionSpec old = pay({node.coinbase(0)}, kReward - kFee);
+    CHECK(node.submit(old) == "accepted");
+    node.chain->clock().set_fixed(RegtestChain::kNow + 336 * 60 * 60 + 1);
+    static_cast<void>(node.mempool_events());
+    CHECK(node.submit(pay({node.coinbase(1)}, kReward - kFee)) == "accepted");
+    CHECK_FALSE(node.has(old));
+    CHECK(node.mempool_events() == "R2 A3");
+}
+
+TEST_CASE("a transaction that is sent again is there already, and one that is confirmed is said to be") {
+    MempoolNode node;
+    node.mine(102);
+    const TransactionSpec a = pay({node.coinbase(0)}, kReward - kFee);
+    using Kind = SendOutcome::Kind;
+    CHECK(must(node.service->send(MempoolNode::decode(a), kFee - 1)).kind == Kind::fee_too_high);
+    CHECK_FALSE(node.has(a));
+    CHECK(must(node.service->send(MempoolNode::decode(a), kFee)).kind == Kind::sent);
+    CHECK(must(node.service->send(MempoolNode::decode(a), kFee)).kind == Kind::sent);
+    CHECK(node.board.summary().unbroadcast == 1);
+    CHECK(node.board.find(a.txid())->unbroadcast);
+    must(node.service->forget_unbroadcast(a.txid()));
+    CHECK_FALSE(node.board.find(a.txid())->unbroadcast);
+    node.mine_block({a});
+    CHECK(must(node.service->send(MempoolNode::decode(a), kFee)).kind == Kind::confirmed);
+}
+
+TEST_CASE("a file of the mempool brings it back, and what has changed since is left out") {
+    MempoolNode node;
+    node.mine(103);
+    const TransactionSpec a = pay({node.coinbase(0)}, kReward - kFee);
+    const TransactionSpec b = pay({output_of(a)}, kReward - 2 * kFee);
+    const TransactionSpec c = pay({node.coinbase(1)}, kReward - kFee);
+    for (const auto& spec : {a, b, c}) CHECK(node.submit(spec) == "accepted");
+    const auto file = MempoolFile::encode(must(node.service->contents()), {1, 2, 3, 4, 5, 6, 7, 8});
+    const auto contents = must(MempoolFile::decode(file));
+    REQUIRE(contents.items.size() == 3);
+
+    MempoolNode other;
+    other.mine(102);
+    other.mine_block({pay({other.coinbase(1)}, kReward - 2 * kFee)});
+    const auto counts = must(other.service->load(contents, {}));
+    CHECK(counts.accepted == 2);
+    CHECK(counts.refused == 1);
+    CHECK(other.has(a));
+    CHECK(other.has(b));
+    CHECK(other.board.find(a.txid())->time == node.board.find(a.txid())->time);
+    CHECK(must(other.service->load(contents, {})).already_there == 2);
+    other.chain->clock().set_fixed(RegtestChain::kNow + 400 * 60 * 60);
+    CHECK(must(other.service->load(contents, {})).expired == 3);
+}
+
+TEST_CASE("readers see changes whole, and need no chain lock") {
+    MempoolNode node;
+    node.mine(102);
+    std::atomic<bool> stop = false;
+    std::atomic<unsigned> broken = 0;
+    std::thread reader([&] {
+        while (!stop) {
+            std::set<Outpoint> spent;
+            const auto all = node.board.all_details();
+            for (const MempoolRowDetails& details : all) {
+                for (const Outpoint& outpoint : details.row.transaction->spends())
+                    broken += spent.insert(outpoint).second ? 0 : 1;
+                broken += details.row.ancestors.count == details.parents.size() + 1 ? 0 : 1;
+            }
+        }
+    });
+    // A parent and its child are replaced together, again and again.
+    for (Amount fee = kFee; fee < 12 * kFee; fee += 3 * kFee) {
+        const TransactionSpec parent = pay({node.coinbase(0)}, kReward - fee);
+        const TransactionSpec child = pay({output_of(parent)}, kReward - fee - kFee);
+        CHECK(node.submit(parent) == "accepted");
+        CHECK(node.submit(child) == "accepted");
+    }
+    std::optional<MempoolRow> last;
+    {
+        const MutexLock held(node.chain->chain().chain_lock());
+        CHECK(node.board.summary().count == 2);
+        last = node.board.all().rows.front();
+        CHECK(node.board.descendants(last->transaction->txid())->size() == 1);
+        CHECK(node.board.look_up(node.coinbase(0)).spent);
+    }
+    stop = true;
+    reader.join();
+    CHECK(broken == 0);
+}

@@ -26,6 +26,7 @@ JsonKind expected_kind(ArgumentType type) {
         case ArgumentType::hex:
             return JsonKind::string;
         case ArgumentType::number:
+        case ArgumentType::amount:
             return JsonKind::number;
         case ArgumentType::boolean:
             return JsonKind::boolean;

@@ -21,6 +21,9 @@
 
 namespace blockpub {
 
+class MempoolKeeper;
+class MempoolService;
+
 /// What the methods work on.
 /// Ownership: borrows everything; all of it must outlive the server.
 struct RpcContext {
@@ -42,6 +45,8 @@ struct RpcContext {
     const PublisherStatusList* publishers = nullptr;
     BlockMiner* miner = nullptr;
 
+    MempoolService* mempool = nullptr;
+    MempoolKeeper* mempool_keeper = nullptr;
     const MempoolCoinView* mempool_coins = nullptr;
     std::function<HttpServerStatus()> http_status;  ///< filled in by the server
     std::function<bool()> stopping;                 ///< likewise: long work ends where it is
@@ -53,6 +58,8 @@ void add_chain_methods(std::vector<RpcMethod>& methods, const RpcContext& contex
 void add_coin_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_control_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_generating_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
+void add_mempool_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
+void add_sending_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_status_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_submitting_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 

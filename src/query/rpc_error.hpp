@@ -23,6 +23,9 @@ enum class RpcCode : int {
     deserialization_error = -22,
     client_not_connected = -9,
     verify_error = -25,
+    transaction_error = -25,
+    transaction_rejected = -26,
+    transaction_already_confirmed = -27,
     in_warmup = -28,
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/hex.hpp"
+#include "chain/mempool_service.hpp"
 #include "primitives/reader.hpp"
 #include "primitives/script.hpp"
 #include "primitives/transaction.hpp"
@@ -68,10 +69,13 @@ std::expected<Script, RpcError> output_script(const RpcContext& context, std::st
     return rpc_fail(RpcCode::invalid_address_or_key, "Error: Invalid address or descriptor");
 }
 
-std::expected<SharedBytes, RpcError> listed_transaction(JsonValue value) {
+/// A transaction by its bytes, or by the txid that the mempool knows it by.
+std::expected<SharedBytes, RpcError> listed_transaction(const RpcContext& context, JsonValue value) {
     const auto text = string_argument(value);
     if (!text) return std::unexpected(text.error());
-    if (Txid::from_display_hex(*text)) {
+    if (const auto txid = Txid::from_display_hex(*text)) {
+        const auto row = context.mempool == nullptr ? std::nullopt : context.mempool->board().find(*txid);
+        if (row) return row->transaction->raw();
         return rpc_fail(RpcCode::invalid_address_or_key,
                         fmt::format("Transaction {} not in mempool.", *text));
     }
@@ -91,7 +95,7 @@ RpcOutcome generate_block(const RpcContext& context, const RpcCall& call) {
     if (!script) return std::unexpected(script.error());
     MineRequest request{.coinbase_script = std::move(*script), .max_tries = kDefaultTries};
     for (JsonValue::Cursor c(call.arguments[1]); !c.done(); c.next()) {
-        auto transaction = listed_transaction(c.value());
+        auto transaction = listed_transaction(context, c.value());
         if (!transaction) return std::unexpected(transaction.error());
         request.transactions.push_back(std::move(*transaction));
     }
@@ -167,7 +171,7 @@ void add_generating_methods(std::vector<RpcMethod>& methods, const RpcContext& c
               .text = "address or descriptor that gets the new coins"},
              {.names = "transactions",
               .type = ArgumentType::array,
-              .text = "serialized transactions in hexadecimal, in order",
+              .text = "transactions in their order: serialized in hexadecimal, or txids of the mempool",
               .element = "\"rawtx/txid\"",
               .details = "     [\n       \"rawtx/txid\",    (string) one transaction\n       ...\n     ]\n"},
              {.names = "submit",

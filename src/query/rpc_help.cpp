@@ -19,6 +19,7 @@ std::string in_usage(const RpcArgument& argument) {
         case ArgumentType::object:
             return fmt::format("{{{}}}", argument.element);
         case ArgumentType::number:
+        case ArgumentType::amount:
         case ArgumentType::boolean:
             break;
     }
@@ -32,6 +33,8 @@ std::string_view type_word(ArgumentType type) {
             return "string";
         case ArgumentType::number:
             return "numeric";
+        case ArgumentType::amount:
+            return "numeric or string";
         case ArgumentType::boolean:
             return "boolean";
         case ArgumentType::array:

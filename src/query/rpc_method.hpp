@@ -17,7 +17,7 @@
 
 namespace blockpub {
 
-enum class ArgumentType : std::uint8_t { string, hex, number, boolean, array, object };
+enum class ArgumentType : std::uint8_t { string, hex, number, amount, boolean, array, object };
 
 /// One row of a method's table of arguments: what is accepted, and what `help` says of it.
 struct RpcArgument {

@@ -168,6 +168,8 @@ void RpcServer::set_ready(RpcContext context) {
     add_coin_methods(methods, impl_->context);
     add_control_methods(methods, impl_->context);
     add_generating_methods(methods, impl_->context);
+    add_mempool_methods(methods, impl_->context);
+    add_sending_methods(methods, impl_->context);
     add_status_methods(methods, impl_->context);
     add_submitting_methods(methods, impl_->context);
     impl_->dispatcher.set_ready(std::make_unique<const RpcMethods>(std::move(methods)));

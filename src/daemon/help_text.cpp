@@ -39,6 +39,8 @@ constexpr std::string_view group_title(OptionGroup group) {
             return "Where blocks come from, and go to:";
         case storage:
             return "Store and memory:";
+        case mempool:
+            return "Mempool:";
         case rpc:
             return "JSON-RPC server:";
         case zmq:

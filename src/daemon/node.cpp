@@ -3,6 +3,7 @@
 
 #include "base/log.hpp"
 #include "chain/coins_ledger.hpp"
+#include "daemon/mempool_parts.hpp"
 #include "daemon/start_work.hpp"
 #include "daemon/task.hpp"
 #include "notify/command_hooks.hpp"
@@ -92,6 +93,7 @@ class RunningNode final : public Node {
     std::unique_ptr<Bus> bus_;
     std::unique_ptr<ZmqPublishers> publishers_;
     std::unique_ptr<CommandHooks> hooks_;
+    std::unique_ptr<MempoolParts> mempool_;
     std::unique_ptr<Chain> chain_;
     std::unique_ptr<Miner> miner_;
     std::unique_ptr<StartWork> work_;
@@ -189,6 +191,7 @@ Result<void> RunningNode::bind_publishers() {
 
 Result<void> RunningNode::start_chain() {
     if (rpc_) rpc_->set_warmup("Replaying blocks…");
+    mempool_ = std::make_unique<MempoolParts>(options_, *coins_, clock_, logger_);
     ChainOptions chain;
     chain.params = options_.params;
     chain.store = store_.get();
@@ -197,6 +200,7 @@ Result<void> RunningNode::start_chain() {
     chain.clock = &clock_;
     chain.logger = &logger_;
     chain.coins = ledger_.get();
+    chain.mempool = &mempool_->follower();
     chain.stop_requested = [this] { return stop_request_.requested(); };
     chain.minimum_chainwork = options_.minimum_chainwork;
     chain.max_tip_age = options_.max_tip_age;
@@ -204,6 +208,7 @@ Result<void> RunningNode::start_chain() {
     auto started = Chain::start(chain);
     if (!started) return forward_error(started);
     chain_ = std::move(*started);
+    mempool_->open(*chain_);
     return {};
 }
 
@@ -224,10 +229,14 @@ Result<void> RunningNode::serve() {
         context.notifications = publishers_.get();
         context.publishers = publishers_.get();
         context.miner = miner_.get();
+        context.mempool = &mempool_->service();
+        context.mempool_keeper = &mempool_->keeper();
+        context.mempool_coins = &mempool_->board();
         rpc_->set_ready(std::move(context));
     }
     work_ = std::make_unique<StartWork>(options_.sources, *chain_, *store_, *options_.params, logger_,
                                         stop_request_);
+    mempool_->load(stop_request_);
     announce_ready();
     ready_ = true;
     hooks_->run_startup();
@@ -326,6 +335,7 @@ ExitStatus RunningNode::stop() {
         end_sockets(chain_end);
         if (chain_end) wait_for_disk(*chain_end, [this] { return store_->pending_bytes(); });
     }
+    if (mempool_) mempool_->close();
     if (work_) work_->wait();
     const bool unfinished = work_ && work_->unfinished();
     if (bus_) bus_->stop();
@@ -335,6 +345,7 @@ ExitStatus RunningNode::stop() {
     rpc_.reset();
     miner_.reset();
     chain_.reset();
+    mempool_.reset();
     hooks_.reset();
     publishers_.reset();
     ledger_.reset();

@@ -246,6 +246,9 @@ Result<NodeOptions> read_options(const Settings& command_line) {
     auto sources = source_options(settings);
     if (!sources) return forward_error(sources);
     options.sources = std::move(*sources);
+    auto mempool = read_mempool_settings(settings, params);
+    if (!mempool) return forward_error(mempool);
+    options.mempool = *mempool;
     auto rpc = rpc_options(settings, options);
     if (!rpc) return forward_error(rpc);
     options.rpc = std::move(*rpc);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "daemon/log_file.hpp"
+#include "daemon/mempool_settings.hpp"
 #include "daemon/settings.hpp"
 #include "notify/zmq_options.hpp"
 #include "primitives/chain_params.hpp"
@@ -65,6 +66,7 @@ struct NodeOptions {
     CommandOptions commands;
     SourceOptions sources;
     RpcOptions rpc;
+    MempoolSettings mempool;
     std::vector<ZmqOption> zmq;
 
     std::int64_t mocktime = 0;

@@ -219,7 +219,7 @@ TEST_SUITE("daemon.settings") {
     }
 
     TEST_CASE("bitcoind's options that do nothing here are named once, and the harmless ones not at all") {
-        const auto settings = make("-blocksonly -par=2", "blocksonly=1\nwallet=w\npersistmempool=0\n", "main");
+        const auto settings = make("-blocksonly -par=2", "blocksonly=1\nwallet=w\nupnp=0\n", "main");
         REQUIRE(settings);
         CHECK(settings->foreign_names() == std::vector<std::string>{"blocksonly", "par", "wallet"});
     }

@@ -47,3 +47,13 @@ struct std::hash<blockpub::Outpoint> {
                (std::size_t{outpoint.position} * 0x9e3779b97f4a7c15);
     }
 };
+
+namespace blockpub {
+
+/// The same for containers: without noexcept, libstdc++ keeps the hash beside each key, and neither works it
+/// out again nor compares keys that differ in it.
+struct OutpointHash {
+    std::size_t operator()(const Outpoint& outpoint) const { return std::hash<Outpoint>{}(outpoint); }
+};
+
+}  // namespace blockpub

@@ -82,7 +82,7 @@ class CoinMemtable {
 
  private:
     struct Version;
-    using Versions = std::pmr::unordered_map<Outpoint, Version*>;
+    using Versions = std::pmr::unordered_map<Outpoint, Version*, OutpointHash>;
     struct Shard {
         explicit Shard(std::pmr::memory_resource* upstream)
             : pool({.max_blocks_per_chunk = 256, .largest_required_pool_block = 256}, upstream),

@@ -66,14 +66,16 @@ class TableWalk {
 }  // namespace
 
 Result<void> scan_coins(const CoinTable::Reading& reading, const CoinMemtable* frozen,
-                        const CoinMemtable& active, StepNumber step, const Visit& visit) {
+                        const CoinMemtable& active, const CoinLayer* newest, StepNumber step,
+                        const Visit& visit) {
     auto [code, cursor] = lmdb::Cursor::open(reading.txn, reading.env->coins);
     if (code != 0) return std::unexpected(lmdb::make_error(code, "coins"));
     TableWalk walk(std::move(cursor), code);
     walk.first();
     for (std::size_t shard = 0; shard < CoinMemtable::kShards; ++shard) {
-        const Rows rows = merge_rows(frozen != nullptr ? frozen->sorted_shard(shard, step) : Rows{},
-                                     active.sorted_shard(shard, step));
+        Rows rows = merge_rows(frozen != nullptr ? frozen->sorted_shard(shard, step) : Rows{},
+                               active.sorted_shard(shard, step));
+        if (newest != nullptr) rows = merge_rows(std::move(rows), newest->sorted_shard(shard));
         auto row = rows.begin();
         while (true) {
             const bool in_table = walk.at_row() && walk.key()[0] == shard;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "store/coin_layer.hpp"
 #include "store/coin_memtable.hpp"
 #include "store/coin_table.hpp"
 
@@ -8,12 +9,12 @@
 
 namespace blockpub {
 
-/// Visits the coins that a reader of `step` sees, in key order: the table and the generations over it merged
-/// shard by shard, what is spent left out. Holds one shard's changes in memory at a time. Requires: `reading`
-/// is as new as the state that step, frozen and active were taken from. `frozen` may be null. Errors: those
-/// of `visit` end the scan; corrupt, io.
+/// Visits the coins that a reader of `step` sees, in key order: the table, the generations and the layer over
+/// it merged shard by shard, what is spent left out. Holds one shard's changes in memory at a time. Requires:
+/// `reading` is as new as the state that all else was taken from. `frozen` and `newest` may be null. Errors:
+/// those of `visit` end the scan; corrupt, io.
 [[nodiscard]] Result<void> scan_coins(const CoinTable::Reading& reading, const CoinMemtable* frozen,
-                                      const CoinMemtable& active, StepNumber step,
+                                      const CoinMemtable& active, const CoinLayer* newest, StepNumber step,
                                       const std::function<Result<void>(const Outpoint&, const Coin&)>& visit);
 
 }  // namespace blockpub

@@ -4,6 +4,7 @@
 #include "base/log.hpp"
 #include "base/mutex.hpp"
 #include "base/thread.hpp"
+#include "store/coin_layer.hpp"
 #include "store/coin_memtable.hpp"
 #include "store/coin_scan.hpp"
 #include "store/coin_table.hpp"
@@ -23,14 +24,19 @@ namespace {
 struct CoinState {
     StepNumber step = 0;
     Tip tip;
+    std::shared_ptr<const CoinLayer> newest;  ///< what `active` need not have yet; null when it has all
     std::shared_ptr<CoinMemtable> active;
     std::shared_ptr<const CoinMemtable> frozen;  ///< being written; null when nothing is
     std::uint64_t base_txnid = 0;  ///< read transactions with a lower number lack what was flushed
 };
 
-/// Looks through both generations. Nothing: neither knows the outpoint, and the table decides.
-std::optional<CoinMemtable::Found> find_in_memory(const CoinState& state, const Outpoint& outpoint,
-                                                  StepNumber step) {
+/// Looks through the layer, which may be null, and both generations. Nothing: none knows the outpoint, and
+/// the table decides.
+std::optional<CoinMemtable::Found> find_in_memory(const CoinLayer* newest, const CoinState& state,
+                                                  const Outpoint& outpoint, StepNumber step) {
+    if (newest != nullptr) {
+        if (const CoinChange* const change = newest->find(outpoint)) return CoinMemtable::Found(change->coin);
+    }
     if (auto found = state.active->find(outpoint, step)) return found;
     if (state.frozen) return state.frozen->find(outpoint, step);
     return std::nullopt;
@@ -96,7 +102,7 @@ class CoinStoreImpl final : public CoinStore {
     [[nodiscard]] Result<CoinSnapshot> snapshot() const override;
     [[nodiscard]] CoinStoreStatus status() const override;
     [[nodiscard]] Result<Coin> find(const Outpoint& outpoint) const override;
-    void apply(std::span<const CoinChange> changes) override;
+    void apply(std::vector<CoinChange> changes) override;
     void publish(const Tip& tip) override;
     void committed() override;
     [[nodiscard]] Result<void> make_room() override;
@@ -106,6 +112,7 @@ class CoinStoreImpl final : public CoinStore {
  private:
     void run();
     void flush_frozen(const std::shared_ptr<const CoinMemtable>& generation, const Tip& tip);
+    void merge_newest() BLOCKPUB_EXCLUDES(mutex_);
     void freeze_locked() BLOCKPUB_REQUIRES(mutex_);
     [[nodiscard]] bool over_budget_locked() const BLOCKPUB_REQUIRES(mutex_);
     [[nodiscard]] Error stopped_error_locked() const BLOCKPUB_REQUIRES(mutex_);
@@ -136,6 +143,7 @@ class CoinStoreImpl final : public CoinStore {
         std::chrono::steady_clock::now();
 
     // Only on the writer's thread.
+    std::shared_ptr<const CoinLayer> newest_;  // applied last, and not in a generation yet
     mutable CoinTable::Reading writer_reading_;
     mutable std::uint64_t writer_txnid_;
 
@@ -178,7 +186,8 @@ Result<Coin> CoinStoreImpl::find(const Outpoint& outpoint) const {
     std::uint64_t base_txnid = 0;
     {
         const MutexLock lock(mutex_);
-        const auto found = find_in_memory(state_, outpoint, std::numeric_limits<StepNumber>::max());
+        const auto found =
+            find_in_memory(newest_.get(), state_, outpoint, std::numeric_limits<StepNumber>::max());
         if (found && *found) return **found;
         if (found) return fail(Errc::not_found, "spent");
         base_txnid = state_.base_txnid;
@@ -190,27 +199,38 @@ Result<Coin> CoinStoreImpl::find(const Outpoint& outpoint) const {
     return table_->find(writer_reading_, outpoint);
 }
 
-void CoinStoreImpl::apply(std::span<const CoinChange> changes) {
+void CoinStoreImpl::apply(std::vector<CoinChange> changes) {
+    merge_newest();
+    StepNumber step = 0;
+    {
+        const MutexLock lock(mutex_);
+        step = state_.step + 1;
+    }
+    newest_ = std::make_shared<const CoinLayer>(std::move(changes), step);
+}
+
+/// Puts the newest changes into the generation that grows. Readers may find them in either meanwhile.
+void CoinStoreImpl::merge_newest() {
+    if (!newest_) return;
     std::shared_ptr<CoinMemtable> active;
     StepNumber step = 0;
     {
         const MutexLock lock(mutex_);
         active = state_.active;
-        step = state_.step + 1;
+        step = state_.step;
     }
-    for (const CoinChange& change : changes) active->put(change, step);
+    for (const CoinChange& change : newest_->changes()) active->put(change, newest_->step());
+    active->release_superseded(readers_.oldest_or(step));
+    newest_.reset();
+    const MutexLock lock(mutex_);
+    state_.newest.reset();
 }
 
 void CoinStoreImpl::publish(const Tip& tip) {
-    std::shared_ptr<CoinMemtable> active;
-    StepNumber step = 0;
-    {
-        const MutexLock lock(mutex_);
-        step = ++state_.step;
-        state_.tip = tip;
-        active = state_.active;
-    }
-    active->release_superseded(readers_.oldest_or(step));
+    const MutexLock lock(mutex_);
+    ++state_.step;
+    state_.tip = tip;
+    state_.newest = newest_;
 }
 
 bool CoinStoreImpl::over_budget_locked() const {
@@ -225,6 +245,7 @@ void CoinStoreImpl::freeze_locked() {
 }
 
 void CoinStoreImpl::committed() {
+    merge_newest();
     const MutexLock lock(mutex_);
     committed_ = state_.step;
     if (state_.frozen || write_stopped_ || state_.active->empty()) return;
@@ -251,6 +272,7 @@ Result<void> CoinStoreImpl::make_room() {
 }
 
 Result<void> CoinStoreImpl::flush() {
+    merge_newest();
     const MutexLock lock(mutex_);
     if (committed_ != state_.step)
         return fail(Errc::unavailable, "there are changes of coins that the chain has not committed");
@@ -345,7 +367,8 @@ const Tip& CoinSnapshot::tip() const {
 }
 
 Result<Coin> CoinSnapshot::find(const Outpoint& outpoint) const {
-    const auto found = find_in_memory(impl_->state, outpoint, impl_->state.step);
+    const CoinState& state = impl_->state;
+    const auto found = find_in_memory(state.newest.get(), state, outpoint, state.step);
     if (found && *found) return **found;
     if (found) return fail(Errc::not_found, "spent");
     return impl_->table->find(impl_->reading, outpoint);
@@ -353,7 +376,8 @@ Result<Coin> CoinSnapshot::find(const Outpoint& outpoint) const {
 
 Result<void> CoinSnapshot::scan(
     const std::function<Result<void>(const Outpoint&, const Coin&)>& visit) const {
-    return scan_coins(impl_->reading, impl_->state.frozen.get(), *impl_->state.active, impl_->state.step,
+    const CoinState& state = impl_->state;
+    return scan_coins(impl_->reading, state.frozen.get(), *state.active, state.newest.get(), state.step,
                       visit);
 }
 

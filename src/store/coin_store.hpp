@@ -16,6 +16,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace blockpub {
 
@@ -81,7 +82,8 @@ struct CoinStoreStatus {
 
 /// The unspent outputs: an LMDB environment of its own (`coins/`), so that a long flush never makes the chain
 /// thread wait for a write transaction, under two generations of changes in memory: one that grows, and one
-/// that is being written and never changes again.
+/// that is being written and never changes again. The newest step's changes lie over them until nobody waits
+/// for the step.
 ///
 /// Thread safety: methods under "writer" from one thread at a time; all others from any thread.
 /// Blocking: readers take a shard's mutex for a look-up and no other; the writer waits in `make_room` only.
@@ -100,12 +102,15 @@ class CoinStore {
     /// The coin as of all that was applied, shown or not. Errors: not_found, corrupt, io.
     [[nodiscard]] virtual Result<Coin> find(const Outpoint& outpoint) const = 0;
     /// Adds to the step in the making; snapshots do not see it yet.
-    virtual void apply(std::span<const CoinChange> changes) = 0;
+    virtual void apply(std::vector<CoinChange> changes) = 0;
+    void apply(std::span<const CoinChange> changes) {
+        apply(std::vector<CoinChange>(changes.begin(), changes.end()));
+    }
     /// Shows all that was applied, as the coins of `tip`, to later snapshots.
     virtual void publish(const Tip& tip) = 0;
-    /// Says that all that was published is durable in the chain tables: only such changes may be written, and
-    /// when half of the budget is used (or `flush_interval` has passed) a flush of them begins on the
-    /// flusher's thread.
+    /// Says that all that was published is durable in the chain tables, and that nobody waits for it any
+    /// more: the work that it leaves behind is done here. Only such changes may be written, and when half of
+    /// the budget is used (or `flush_interval` has passed) a flush of them begins on the flusher's thread.
     virtual void committed() = 0;
     /// Waits for a flush under way until there is room in the budget. Errors: disk_full, when there is none
     /// because flushes fail, whatever the cause (to be repeated); outcome_unknown, stopped.

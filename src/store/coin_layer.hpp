@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "store/coin_memtable.hpp"
+#include "store/coin_store.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace blockpub {
+
+/// The changes of the newest step, found by outpoint, over the generations: readers have them at once, and
+/// the writer puts them into a generation when nobody waits for the step any more.
+///
+/// Thread safety: immutable.
+class CoinLayer {
+ public:
+    /// Where an outpoint occurs twice the later change counts.
+    CoinLayer(std::vector<CoinChange> changes, StepNumber step);
+
+    [[nodiscard]] std::span<const CoinChange> changes() const { return changes_; }
+    [[nodiscard]] StepNumber step() const { return step_; }
+    /// Null when the step did not change it.
+    [[nodiscard]] const CoinChange* find(const Outpoint& outpoint) const;
+    /// The changes of one of CoinMemtable's shards, in key order.
+    [[nodiscard]] std::vector<CoinMemtable::Row> sorted_shard(std::size_t shard) const;
+
+ private:
+    /// The slot of the outpoint, or the free one where it would go.
+    [[nodiscard]] std::size_t probe(const Outpoint& outpoint) const;
+
+    std::vector<CoinChange> changes_;
+    StepNumber step_;
+    std::vector<std::uint32_t> slots_;  // a power of two, at most half of them taken: position + 1; 0: free
+};
+
+}  // namespace blockpub

@@ -6,6 +6,7 @@
 
 #include <blockpub/result.hpp>
 
+#include <memory_resource>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -17,6 +18,13 @@ namespace blockpub {
 class BlockCoins {
  public:
     explicit BlockCoins(const CoinStore& below) : below_(below) {}
+    BlockCoins(const BlockCoins&) = delete;
+    BlockCoins& operator=(const BlockCoins&) = delete;
+
+    /// The coins as they are without what has been done here.
+    [[nodiscard]] BlockCoins unchanged() const { return BlockCoins(below_); }
+    /// Makes room for so many outpoints at once.
+    void reserve(std::size_t count) { entries_.reserve(count); }
 
     /// The coin, or null when it is not there. Valid until the next call. Errors: corrupt, io.
     [[nodiscard]] Result<const Coin*> find(const Outpoint& outpoint);
@@ -34,7 +42,8 @@ class BlockCoins {
         bool below_may_have = true;  ///< false: known not to exist in the store
     };
     const CoinStore& below_;
-    std::unordered_map<Outpoint, Entry> entries_;
+    std::pmr::monotonic_buffer_resource memory_;  // before entries_: one release for all of them
+    std::pmr::unordered_map<Outpoint, Entry, OutpointHash> entries_{&memory_};
 };
 
 }  // namespace blockpub

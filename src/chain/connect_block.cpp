@@ -18,6 +18,9 @@ namespace {
 /// From here on a coinbase could again be that of a block before BIP 34. (Core's BIP34_IMPLIES_BIP30_LIMIT)
 constexpr std::uint32_t kBip34ImpliesBip30Limit = 1'983'702;
 
+/// Inputs and outputs of a usual transaction.
+constexpr std::size_t kOutpointsOfTransaction = 5;
+
 struct HeightAndHash {
     std::uint32_t height;
     const char* hash;
@@ -53,7 +56,8 @@ class Connector {
 
  private:
     [[nodiscard]] bool must_not_repeat() const;
-    Result<bool> repeats_unspent();
+    Result<bool> repeats_unspent(BlockCoins& coins);
+    Result<std::string> connect_transactions();
     Result<std::string> connect_transaction(std::size_t position);
     Result<std::string> gather_spent(const TransactionView& transaction, SpentCoins& spent);
     [[nodiscard]] std::string check_spending(const TransactionView& transaction, const SpentCoins& spent);
@@ -78,12 +82,12 @@ bool Connector::must_not_repeat() const {
     return !bip34_branch || block_.height().value >= kBip34ImpliesBip30Limit;
 }
 
-Result<bool> Connector::repeats_unspent() {
+Result<bool> Connector::repeats_unspent(BlockCoins& coins) {
     for (std::size_t i = 0; i < parsed_.transactions().size(); ++i) {
         const Txid& txid = parsed_.transactions()[i].txid;
         const std::size_t outputs = parsed_.transaction(i).output_count();
         for (std::size_t position = 0; position < outputs; ++position) {
-            auto coin = coins_.find({.txid = txid, .position = static_cast<std::uint32_t>(position)});
+            auto coin = coins.find({.txid = txid, .position = static_cast<std::uint32_t>(position)});
             if (!coin) return forward_error(coin);
             if (*coin != nullptr) return true;
         }
@@ -166,20 +170,40 @@ Result<std::string> Connector::connect_transaction(std::size_t position) {
     return std::string();
 }
 
-Result<ConnectedCoins> Connector::run() {
-    if (must_not_repeat()) {
-        auto repeats = repeats_unspent();
-        if (!repeats) return forward_error(repeats);
-        if (*repeats) return ConnectedCoins{.reject_reason = "bad-txns-BIP30", .undo = {}};
-    }
+/// Result: the reject reason; empty when all is well.
+Result<std::string> Connector::connect_transactions() {
     for (std::size_t i = 0; i < parsed_.transactions().size(); ++i) {
         auto reason = connect_transaction(i);
-        if (!reason) return forward_error(reason);
-        if (!reason->empty()) return ConnectedCoins{.reject_reason = std::move(*reason), .undo = {}};
+        if (!reason || !reason->empty()) return reason;
     }
-    if (value_out(parsed_.transaction(0)) > fees_ + block_subsidy(block_.height(), params_)) {
-        return ConnectedCoins{.reject_reason = "bad-cb-amount", .undo = {}};
+    if (value_out(parsed_.transaction(0)) > fees_ + block_subsidy(block_.height(), params_))
+        return "bad-cb-amount";
+    return std::string();
+}
+
+Result<ConnectedCoins> Connector::run() {
+    const auto rejected = [](std::string reason) {
+        return ConnectedCoins{.reject_reason = std::move(reason), .undo = {}};
+    };
+    coins_.reserve(kOutpointsOfTransaction * parsed_.transactions().size());
+    const bool must_not = must_not_repeat();
+    // Where each coinbase from the first block on names its own height, a transaction repeats an earlier one
+    // only with inputs that are spent: a block that connects need not be looked at for it.
+    const bool can_wait = params_.bip34_height.value <= 1;
+    if (must_not && !can_wait) {
+        auto repeats = repeats_unspent(coins_);
+        if (!repeats) return forward_error(repeats);
+        if (*repeats) return rejected("bad-txns-BIP30");
     }
+    auto reason = connect_transactions();
+    if (!reason) return forward_error(reason);
+    if (!reason->empty() && must_not && can_wait) {
+        BlockCoins before = coins_.unchanged();
+        auto repeats = repeats_unspent(before);
+        if (!repeats) return forward_error(repeats);
+        if (*repeats) return rejected("bad-txns-BIP30");
+    }
+    if (!reason->empty()) return rejected(std::move(*reason));
     return ConnectedCoins{.reject_reason = {}, .undo = std::move(undo_)};
 }
 

@@ -129,6 +129,31 @@ TEST_CASE("every block that bitcoind refused is refused with its words, and ever
     }
 }
 
+TEST_CASE("a transaction that repeats one with unspent coins is refused for that, before any other fault") {
+    Node node;
+    BuiltBlock tip = regtest_genesis();
+    const auto extend = [&](std::vector<TransactionSpec> transactions) {
+        BlockSpec spec = child_spec(tip);
+        spec.transactions = std::move(transactions);
+        const BuiltBlock block = build_block(spec);
+        std::string answer = must(node.chain->chain().submit_block(block.raw)).bip22();
+        if (answer.empty()) tip = block;
+        return answer;
+    };
+    REQUIRE(extend({}).empty());
+    const TransactionSpec first = spend({.txid = tip.coinbase.txid(), .position = 0}, 50 * kCoin);
+    for (int depth = 0; depth < 100; ++depth) REQUIRE(extend({}).empty());
+    const TransactionSpec second = spend({.txid = first.txid(), .position = 0}, 50 * kCoin);
+    const TransactionSpec lacks_input = spend({.txid = Txid(sha256d(Bytes{1})), .position = 0}, 1);
+    CHECK(extend({lacks_input, first}) == "bad-txns-inputs-missingorspent");
+    CHECK(extend({first}).empty());
+    CHECK(extend({first}) == "bad-txns-BIP30");
+    CHECK(extend({lacks_input, first}) == "bad-txns-BIP30");
+    CHECK(extend({second}).empty());
+    CHECK(extend({first}) == "bad-txns-inputs-missingorspent");
+    CHECK(node.chain->tip() == tip.hash);
+}
+
 TEST_CASE("the coins of the recorded chain have the hash that bitcoind gave") {
     Node node;
     feed_recorded_chain(node);

@@ -22,6 +22,8 @@ def feed(test, daemon, step):
     if step['op'] == 'block':
         answer = daemon.rpc('submitblock', step['hex'])
         test.assertEqual(answer, step['result'], step.get('note', step['hash']))
+    elif step['op'] == 'send':
+        test.assertEqual(daemon.rpc('sendrawtransaction', step['hex'], 0, '1'), step['txid'])
     else:
         body = daemon.raw_rpc(step['method'], *step['params']).body.decode()
         test.assertEqual(test.without_probe(body), step['response'], step['method'])
@@ -54,11 +56,12 @@ class SubmittedChain(IntegrationTest):
         subscriber.wait_body(b'sequence', bytes.fromhex(probe.hash) + b'D')
         return subscriber, self.assert_counters(subscriber.take())
 
-    def test_recorded_steps_make_the_recorded_frames(self):
-        """Those of transactions that reorganizations give back included, with their numbers."""
+    def hold_to_recording(self, steps, recording):
+        """Does the steps, which end on the recorded tip, and holds every frame against the node's: those of
+        transactions that enter, leave or return included, with their numbers."""
         daemon = self.daemon('-acceptnonstdtxn=1', mocktime=CHAIN['mocktime'])
         subscriber, counters = self.open_subscription(daemon, CHAIN['mocktime'])
-        for step in vector_rows('chain-a.jsonl'):
+        for step in steps:
             feed(self, daemon, step)
         self.assertEqual(daemon.rpc('getbestblockhash'), CHAIN['best_hash'])
         tip = regtest.parse_block(bytes.fromhex(daemon.rpc('getblock', CHAIN['best_hash'], 0)), CHAIN['best_height'])
@@ -68,8 +71,19 @@ class SubmittedChain(IntegrationTest):
         end = len(got) - len(regtest.connect_frames(last) + regtest.tip_frames(last))
         self.assert_frames(got[end:], regtest.connect_frames(last) + regtest.tip_frames(last))
         self.assert_counters(got, counters)
-        self.assert_frames(fr.condensed(got[:end]), fr.recorded('chain-a-zmq.jsonl'))
+        self.assert_frames(fr.condensed(got[:end]), fr.recorded(recording))
         self.assertEqual(subscriber.malformed, [])
+
+    def test_recorded_steps_make_the_recorded_frames(self):
+        self.hold_to_recording(vector_rows('chain-a.jsonl'), 'chain-a-zmq.jsonl')
+
+    def test_recorded_transactions_make_the_recorded_frames(self):
+        sent = vector_rows('chain-a-mempool.jsonl')
+        steps = []
+        for done, step in enumerate(vector_rows('chain-a.jsonl')):
+            steps += [{'op': 'send', **row} for row in sent if row['after'] == done]
+            steps.append(step)
+        self.hold_to_recording(steps, 'chain-a-mempool-zmq.jsonl')
 
     def test_blocks_a_node_refuses_get_its_words(self):
         daemon = self.daemon('-maxtipage=100000000', mocktime=REJECT['mocktime'])

@@ -59,6 +59,7 @@ class MempoolCoinView {
 struct MineRequest {
     Script coinbase_script;
     std::vector<SharedBytes> transactions;  ///< serialized, in the order of the block
+    Amount fees = 0;                        ///< of the transactions, as far as the coinbase takes them
     std::uint64_t max_tries = 1'000'000;
     bool submit = true;
 };

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,10 +19,48 @@ namespace blockpub {
 namespace {
 
 constexpr std::int64_t kDefaultTries = 1'000'000;
+// What a block has room for, header and coinbase left out.
+constexpr std::size_t kMostWeight = 3'992'000;
+constexpr std::int64_t kMostSigopsCost = 79'600;
+/// The mempool may change while a block of it is made; after so many in a row it is the caller's turn.
+constexpr int kFreshMempools = 5;
 
 std::expected<BlockMiner*, RpcError> miner_of(const RpcContext& context) {
     if (context.miner != nullptr) return context.miner;
     return rpc_fail(RpcCode::misc_error, "blocks can be made on regtest only");
+}
+
+/// Takes what the mempool holds as far as a block has room for it, parents before children.
+void take_mempool(const RpcContext& context, MineRequest& request) {
+    request.transactions.clear();
+    request.fees = 0;
+    if (context.mempool == nullptr) return;
+    std::size_t weight = 0;
+    std::int64_t sigops_cost = 0;
+    std::set<Txid> left_out;
+    for (const MempoolRow& row : context.mempool->board().all().rows) {
+        const bool orphaned = std::ranges::any_of(row.transaction->spends(), [&](const Outpoint& outpoint) {
+            return left_out.contains(outpoint.txid);
+        });
+        if (orphaned || weight + row.transaction->weight() > kMostWeight ||
+            sigops_cost + row.sigops_cost > kMostSigopsCost) {
+            left_out.insert(row.transaction->txid());
+            continue;
+        }
+        weight += row.transaction->weight();
+        sigops_cost += row.sigops_cost;
+        request.transactions.push_back(row.transaction->raw());
+        request.fees += row.fee;
+    }
+}
+
+Result<MinedBlock> mine_mempool(const RpcContext& context, BlockMiner& miner, MineRequest& request) {
+    for (int attempt = 1;; ++attempt) {
+        take_mempool(context, request);
+        auto block = miner.mine(request);
+        const bool refused = !block && block.error().code == Errc::invalid_argument;
+        if (!refused || attempt == kFreshMempools) return block;
+    }
 }
 
 /// Makes `count` blocks one after the other; fewer when the tries for one run out, or the daemon is stopped.
@@ -35,7 +75,7 @@ RpcOutcome mine_blocks(const RpcContext& context, const RpcCall& call, const Scr
                         .max_tries = *tries < 0 ? 0 : static_cast<std::uint64_t>(*tries)};
     call.result.begin_array();
     for (int i = 0; i < *count; ++i) {
-        const auto block = (*miner)->mine(request);
+        const auto block = mine_mempool(context, **miner, request);
         if (!block) {
             if (block.error().code == Errc::unavailable || block.error().code == Errc::stopped) break;
             return rpc_fail(block.error());

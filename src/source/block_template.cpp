@@ -162,7 +162,7 @@ Result<std::uint32_t> template_bits(const ChainParams& params, const Snapshot& s
 
 Result<BlockTemplate> make_template(const ChainParams& params, const TemplateParent& parent,
                                     std::uint32_t time, std::uint32_t bits, const Script& coinbase_script,
-                                    std::span<const SharedBytes> transactions) {
+                                    std::span<const SharedBytes> transactions, Amount fees) {
     std::vector<Digest256> txids(1);
     std::vector<Digest256> wtxids(1);
     for (const SharedBytes& raw : transactions) {
@@ -175,7 +175,7 @@ Result<BlockTemplate> make_template(const ChainParams& params, const TemplatePar
     const Height height = parent.height.next();
     push_number(coinbase.input_script, height.value);
     coinbase.input_script.push_back(kOp0);
-    coinbase.amount = block_subsidy(height, params);
+    coinbase.amount = block_subsidy(height, params) + fees;
     coinbase.output_script = coinbase_script;
     const bool segwit = height >= params.segwit_height;
     if (segwit) coinbase.witness_root = merkle_root(std::move(wtxids)).root;

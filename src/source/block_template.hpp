@@ -4,6 +4,7 @@
 #include "primitives/chain_params.hpp"
 #include "primitives/header.hpp"
 #include "primitives/script.hpp"
+#include "primitives/transaction.hpp"
 
 #include <blockpub/bytes.hpp>
 #include <blockpub/hash.hpp>
@@ -44,14 +45,14 @@ struct BlockTemplate {
 [[nodiscard]] Result<std::uint32_t> template_bits(const ChainParams& params, const Snapshot& snapshot,
                                                   const TemplateParent& parent, std::uint32_t time);
 
-/// A block of these transactions on top of `parent`, as Core's miner lays it out: the subsidy, without fees,
+/// A block of these transactions on top of `parent`, as Core's miner lays it out: the subsidy and `fees`
 /// to `coinbase_script`; height and OP_0 in the coinbase; a commitment to the witnesses. Errors:
 /// invalid_argument (a transaction does not decode). Source: Bitcoin Core v28.1 src/node/miner.cpp,
-/// CreateNewBlock; src/validation.cpp, GenerateCoinbaseCommitment. Differs: claims no fees, which only who
-/// has the coins can tell; no version bits are signalled.
+/// CreateNewBlock; src/validation.cpp, GenerateCoinbaseCommitment. Differs: fees are what the caller says;
+/// no version bits are signalled.
 [[nodiscard]] Result<BlockTemplate> make_template(const ChainParams& params, const TemplateParent& parent,
                                                   std::uint32_t time, std::uint32_t bits,
                                                   const Script& coinbase_script,
-                                                  std::span<const SharedBytes> transactions);
+                                                  std::span<const SharedBytes> transactions, Amount fees = 0);
 
 }  // namespace blockpub

@@ -39,7 +39,8 @@ Result<BlockTemplate> Miner::new_template(const MineRequest& request) const {
     const std::uint32_t time = template_time(params_, *parent, clock_.now_seconds());
     const auto bits = template_bits(params_, *snapshot, *parent, time);
     if (!bits) return std::unexpected(bits.error());
-    return make_template(params_, *parent, time, *bits, request.coinbase_script, request.transactions);
+    return make_template(params_, *parent, time, *bits, request.coinbase_script, request.transactions,
+                         request.fees);
 }
 
 Result<BlockTemplate> Miner::valid_template(const MineRequest& request) {

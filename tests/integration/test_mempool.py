@@ -121,6 +121,25 @@ class Sending(MempoolTest):
         self.assertEqual(daemon.rpc('getrawmempool'), [parent.txid, child.txid])
 
 
+    def test_a_block_made_on_request_takes_the_mempool_and_its_fees(self):
+        daemon, chain, coins = self.funded()
+        parent = pay([coins[0]], 50 * COIN - 1000)
+        child = pay([(parent.txid, 0)], 50 * COIN - 3000)
+        for tx in (parent, child):
+            daemon.rpc('sendrawtransaction', tx.raw.hex())
+        [made] = daemon.rpc('generatetodescriptor', 1, 'raw(51)')
+        block = regtest.parse_block(bytes.fromhex(daemon.rpc('getblock', made, 0)), chain.tip.height + 1)
+        self.assertEqual([tx.txid for tx in block.txs[1:]], [parent.txid, child.txid])
+        self.assertIn((50 * COIN + 3000).to_bytes(8, 'little'), block.txs[0].raw)
+        self.assertEqual(daemon.rpc('getrawmempool'), [])
+        other = pay([coins[1]], 50 * COIN - 1000)
+        daemon.rpc('sendrawtransaction', other.raw.hex())
+        self.assertEqual(daemon.rpc('generateblock', 'raw(51)', [])['hash'], daemon.rpc('getbestblockhash'))
+        self.assertEqual(daemon.rpc('getrawmempool'), [other.txid])
+        daemon.rpc('generateblock', 'raw(51)', [other.txid])
+        self.assertEqual(daemon.rpc('getrawmempool'), [])
+
+
 class Restart(MempoolTest):
     def test_the_mempool_is_there_again_after_a_restart(self):
         daemon, _, coins = self.funded()

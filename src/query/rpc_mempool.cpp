@@ -101,7 +101,7 @@ std::unexpected<RpcError> not_in_mempool() {
 }
 
 RpcOutcome get_mempool_entry(const RpcContext& context, const RpcCall& call) {
-    const auto txid = hash_argument<Txid>(call.arguments[0], "txid");
+    const auto txid = hash_argument<Txid>(call.arguments[0], "parameter 1");
     if (!txid) return std::unexpected(txid.error());
     const auto details = context.mempool->board().details(*txid);
     if (!details) return not_in_mempool();
@@ -112,7 +112,7 @@ RpcOutcome get_mempool_entry(const RpcContext& context, const RpcCall& call) {
 using Family = std::optional<std::vector<MempoolRowDetails>> (MempoolBoard::*)(const Txid&) const;
 
 RpcOutcome get_family(const RpcContext& context, const RpcCall& call, Family which) {
-    const auto txid = hash_argument<Txid>(call.arguments[0], "txid");
+    const auto txid = hash_argument<Txid>(call.arguments[0], "parameter 1");
     if (!txid) return std::unexpected(txid.error());
     const auto rows = (context.mempool->board().*which)(*txid);
     if (!rows) return not_in_mempool();

@@ -96,6 +96,7 @@ class Sending(MempoolTest):
         low = pay([coins[0]], 50 * COIN - 10)
         self.assert_error(-26, 'min relay fee not met, 10 < 94', daemon, 'sendrawtransaction', low.raw.hex())
         self.assert_error(-5, 'Transaction not in mempool', daemon, 'getmempoolentry', good.txid)
+        self.assert_error(-8, "parameter 1 must be of length 64 (not 2, for 'zz')", daemon, 'getmempoolancestors', 'zz')
         self.assert_error(-8, 'Verbose results cannot contain mempool sequence values.', daemon, 'getrawmempool', True, True)
         self.assert_error(-8, 'Invalid parameter, outputs are missing', daemon, 'gettxspendingprevout', [])
         self.assert_error(-3, 'Missing vout', daemon, 'gettxspendingprevout', [{'txid': good.txid}])

@@ -114,7 +114,7 @@ Result<void> ChainCore::catch_up_coins() {
             coins_.show(tip_of(reached));
             const bool stopping = options_.stop_requested && options_.stop_requested();
             // Where undo data and facts are there already, nothing waits for a commit.
-            const bool due = stopping || !writer_->dirty() || writer_->commit_due();
+            const bool due = stopping || !writer_->dirty() || writer_->commit_due() || coins_.commit_due();
             if (auto done = due ? commit() : Result<void>{}; !done) return done;
             if (!stopping) return {};
             return fail(Errc::stopped,
@@ -325,10 +325,14 @@ Result<void> ChainCore::mark_import(std::string key, std::string value) {
 Result<void> ChainCore::finish(bool durable) {
     if (halted_) return std::unexpected(*halted_);
     show_changes();
-    const bool now = durable || !importing_ || writer_->commit_due();
-    if (!now) return {};
+    if (!durable && !commit_now()) return {};
     if (auto committed = commit(); !committed) return halt(std::move(committed.error()));
     return {};
+}
+
+/// At the tip every step is committed by itself; in an import, when it is time.
+bool ChainCore::commit_now() const {
+    return !importing_ || writer_->commit_due() || coins_.commit_due();
 }
 
 void ChainCore::show_changes() {
@@ -366,7 +370,7 @@ bool ChainCore::initial_download(const HeaderNode& tip) {
 
 Result<void> ChainCore::step_made() {
     show_changes();
-    if (importing_) return {};
+    if (!commit_now()) return {};
     return commit();
 }
 

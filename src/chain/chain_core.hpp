@@ -81,6 +81,7 @@ class ChainCore final : private ActivationHost {
                                                   const std::optional<BlobPlace>& stored);
     void complete_witness(CheckedBlock& checked) const;
     void header_arrived(const BlockHash& hash);
+    [[nodiscard]] bool commit_now() const;
     void show_changes();
     void publish_chain();
     void publish_import();

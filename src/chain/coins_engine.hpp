@@ -60,6 +60,8 @@ class CoinsEngine {
     virtual void show(const Tip& /*tip*/) {}
     /// All that was shown is durable in the store: coins may be written that agree with it.
     virtual void committed() {}
+    /// So much was shown and is not committed that a commit should come now, in bulk work too.
+    [[nodiscard]] virtual bool commit_due() const { return false; }
     /// The tip whose coins are on disk; nothing when there are none yet. A start connects and disconnects
     /// from there.
     [[nodiscard]] virtual std::optional<Tip> stored_tip() const { return std::nullopt; }

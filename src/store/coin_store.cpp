@@ -105,6 +105,7 @@ class CoinStoreImpl final : public CoinStore {
     void apply(std::vector<CoinChange> changes) override;
     void publish(const Tip& tip) override;
     void committed() override;
+    [[nodiscard]] bool flush_due() const override;
     [[nodiscard]] Result<void> make_room() override;
     [[nodiscard]] Result<void> flush() override;
     void stop() override;
@@ -114,6 +115,7 @@ class CoinStoreImpl final : public CoinStore {
     void flush_frozen(const std::shared_ptr<const CoinMemtable>& generation, const Tip& tip);
     void merge_newest() BLOCKPUB_EXCLUDES(mutex_);
     void freeze_locked() BLOCKPUB_REQUIRES(mutex_);
+    [[nodiscard]] bool flush_due_locked() const BLOCKPUB_REQUIRES(mutex_);
     [[nodiscard]] bool over_budget_locked() const BLOCKPUB_REQUIRES(mutex_);
     [[nodiscard]] Error stopped_error_locked() const BLOCKPUB_REQUIRES(mutex_);
 
@@ -248,9 +250,18 @@ void CoinStoreImpl::committed() {
     merge_newest();
     const MutexLock lock(mutex_);
     committed_ = state_.step;
-    if (state_.frozen || write_stopped_ || state_.active->empty()) return;
-    const bool due = std::chrono::steady_clock::now() - last_flush_ >= options_.flush_interval;
-    if (due || state_.active->bytes() >= options_.budget_bytes / 2) freeze_locked();
+    if (flush_due_locked()) freeze_locked();
+}
+
+bool CoinStoreImpl::flush_due() const {
+    const MutexLock lock(mutex_);
+    return flush_due_locked();
+}
+
+bool CoinStoreImpl::flush_due_locked() const {
+    if (state_.frozen || write_stopped_ || state_.active->empty()) return false;
+    if (state_.active->bytes() >= options_.budget_bytes / 2) return true;
+    return std::chrono::steady_clock::now() - last_flush_ >= options_.flush_interval;
 }
 
 Error CoinStoreImpl::stopped_error_locked() const {

@@ -112,6 +112,8 @@ class CoinStore {
     /// more: the work that it leaves behind is done here. Only such changes may be written, and when half of
     /// the budget is used (or `flush_interval` has passed) a flush of them begins on the flusher's thread.
     virtual void committed() = 0;
+    /// Whether `committed` would begin a flush.
+    [[nodiscard]] virtual bool flush_due() const = 0;
     /// Waits for a flush under way until there is room in the budget. Errors: disk_full, when there is none
     /// because flushes fail, whatever the cause (to be repeated); outcome_unknown, stopped.
     [[nodiscard]] virtual Result<void> make_room() = 0;

@@ -224,7 +224,8 @@ Result<void> CoinTable::write_rows(lmdb::Txn& txn, const CoinMemtable& generatio
     return {};
 }
 
-Result<void> CoinTable::check_free_disk() const {
+/// Whether so many bytes can be written and leave what must stay free.
+Result<void> CoinTable::check_free_disk(std::uint64_t bytes) const {
     if (options_.faults != nullptr) {
         if (const int code = options_.faults->at(StoreFaults::Point::free_space); code != 0) {
             return std::unexpected(lmdb::make_error(code, options_.directory.string()));
@@ -233,16 +234,15 @@ Result<void> CoinTable::check_free_disk() const {
     struct statvfs disk{};
     if (statvfs(options_.directory.c_str(), &disk) != 0) return {};
     const std::uint64_t free = std::uint64_t{disk.f_bavail} * disk.f_frsize;
-    if (free < options_.min_free_disk) {
-        return fail(Errc::disk_full,
-                    fmt::format("{}: {} MiB free, {} MiB wanted", options_.directory.string(), free >> 20,
-                                options_.min_free_disk >> 20));
-    }
-    return {};
+    if (free >= options_.min_free_disk + bytes) return {};
+    return fail(
+        Errc::disk_full,
+        fmt::format("{}: {} MB are free; writing {} MB must leave {} MB (-minfreedisk)",
+                    options_.directory.string(), free >> 20, bytes >> 20, options_.min_free_disk >> 20));
 }
 
 Result<std::uint64_t> CoinTable::write(const CoinMemtable& generation, const Tip& tip) {
-    if (auto room = check_free_disk(); !room) return forward_error(room);
+    if (auto room = check_free_disk(generation.bytes()); !room) return forward_error(room);
     auto [code, txn] = lmdb::Txn::begin(writer_->ref(), 0);
     if (code != 0) return std::unexpected(lmdb::make_error(code, options_.directory.string()));
     if (auto rows = write_rows(txn, generation); !rows) return forward_error(rows);

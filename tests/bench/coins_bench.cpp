@@ -171,6 +171,7 @@ class WaitingLedger final : public CoinsEngine {
         behind_.committed();
         if (coins_.status().flushing) must(coins_.flush());
     }
+    bool commit_due() const override { return behind_.commit_due(); }
     std::optional<Tip> stored_tip() const override { return behind_.stored_tip(); }
 
  private:

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <string>
@@ -139,6 +140,22 @@ TEST_SUITE("integration.coin_flush") {
             return {};
         }));
         CHECK(coins == blocks.size() * (kManyCoins + 1) + tip.height.value);
+    }
+
+    TEST_CASE("an import whose blocks share commits keeps to the memory for coins all the same") {
+        const TemporaryDirectory directory;
+        NodeParts node(directory.path(), kBudget);
+        node.chain->begin_import();
+        std::uint64_t most = 0;
+        for (const BuiltBlock& block : chain_of(node, 100)) {
+            REQUIRE(node.chain->import_block(ParsedBlock::parse(block.raw).value()));
+            most = std::max(most, node.coins->status().bytes);
+            node.tip = block;
+        }
+        REQUIRE(node.chain->end_import());
+        CHECK(node.coins->status().flushes + (node.coins->status().flushing ? 1 : 0) >= 3);
+        CHECK(most < kBudget + kBudget / 4);
+        check_coins_of(node, node.tip);
     }
 
     TEST_CASE(

@@ -169,6 +169,24 @@ TEST_CASE("coins and their tip survive a flush and a new start") {
     CHECK(read_all(f.snapshot()) == model);
 }
 
+TEST_CASE("a flush that would leave too little free disk is refused with the numbers") {
+    Fixture f;
+    f.store.reset();
+    CoinStoreOptions options;
+    options.directory = f.directory.path();
+    options.map_bytes = std::uint64_t{1} << 30;
+    options.min_free_disk = std::uint64_t{1} << 60;
+    f.store = test::must(CoinStore::open(options));
+    const CoinChange change{.outpoint = outpoint_of(1), .coin = coin_of(1), .fresh = true};
+    f.store->apply({&change, 1});
+    f.publish(tip_of(1));
+    const auto refused = f.store->flush();
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().code == Errc::disk_full);
+    CHECK(refused.error().context.find("must leave 1099511627776 MB") != std::string::npos);
+    CHECK(f.snapshot().find(change.outpoint) == coin_of(1));
+}
+
 TEST_CASE("a damaged table is refused by its name, with what to do") {
     struct Case {
         const char* name;

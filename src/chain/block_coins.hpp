@@ -2,13 +2,12 @@
 #pragma once
 
 #include "primitives/coin.hpp"
+#include "primitives/outpoint_index.hpp"
 #include "store/coin_store.hpp"
 
 #include <blockpub/result.hpp>
 
-#include <memory_resource>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 namespace blockpub {
@@ -24,7 +23,10 @@ class BlockCoins {
     /// The coins as they are without what has been done here.
     [[nodiscard]] BlockCoins unchanged() const { return BlockCoins(below_); }
     /// Makes room for so many outpoints at once.
-    void reserve(std::size_t count) { entries_.reserve(count); }
+    void reserve(std::size_t count) {
+        entries_.reserve(count);
+        index_.reserve(count);
+    }
 
     /// The coin, or null when it is not there. Valid until the next call. Errors: corrupt, io.
     [[nodiscard]] Result<const Coin*> find(const Outpoint& outpoint);
@@ -37,13 +39,18 @@ class BlockCoins {
 
  private:
     struct Entry {
+        Outpoint outpoint;
         std::optional<Coin> coin;
         bool changed = false;
         bool below_may_have = true;  ///< false: known not to exist in the store
     };
+    /// Null when nothing is known of the outpoint.
+    [[nodiscard]] Entry* entry_of(const Outpoint& outpoint);
+    Entry& add_entry(const Outpoint& outpoint);
+
     const CoinStore& below_;
-    std::pmr::monotonic_buffer_resource memory_;  // before entries_: one release for all of them
-    std::pmr::unordered_map<Outpoint, Entry, OutpointHash> entries_{&memory_};
+    std::vector<Entry> entries_;  // in the order in which they were asked for
+    OutpointIndex index_;         // to positions in entries_
 };
 
 }  // namespace blockpub

@@ -2,28 +2,23 @@
 #include "store/coin_layer.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <functional>
 #include <utility>
 
 namespace blockpub {
 
 CoinLayer::CoinLayer(std::vector<CoinChange> changes, StepNumber step)
-    : changes_(std::move(changes)), step_(step), slots_(std::bit_ceil(2 * changes_.size() + 1)) {
+    : changes_(std::move(changes)), step_(step) {
+    index_.reserve(changes_.size());
+    const auto outpoint_at = [&](std::uint32_t i) -> const Outpoint& { return changes_[i].outpoint; };
     for (std::size_t i = 0; i < changes_.size(); ++i)
-        slots_[probe(changes_[i].outpoint)] = static_cast<std::uint32_t>(i + 1);
-}
-
-std::size_t CoinLayer::probe(const Outpoint& outpoint) const {
-    const std::size_t mask = slots_.size() - 1;
-    std::size_t at = std::hash<Outpoint>{}(outpoint)&mask;
-    while (slots_[at] != 0 && changes_[slots_[at] - 1].outpoint != outpoint) at = (at + 1) & mask;
-    return at;
+        index_.put(changes_[i].outpoint, static_cast<std::uint32_t>(i), outpoint_at);
 }
 
 const CoinChange* CoinLayer::find(const Outpoint& outpoint) const {
-    const std::uint32_t found = slots_[probe(outpoint)];
-    return found == 0 ? nullptr : &changes_[found - 1];
+    const auto outpoint_at = [&](std::uint32_t i) -> const Outpoint& { return changes_[i].outpoint; };
+    const std::uint32_t found = index_.find(outpoint, outpoint_at);
+    return found == OutpointIndex::kNone ? nullptr : &changes_[found];
 }
 
 std::vector<CoinMemtable::Row> CoinLayer::sorted_shard(std::size_t shard) const {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "primitives/outpoint_index.hpp"
 #include "store/coin_memtable.hpp"
 #include "store/coin_store.hpp"
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -28,12 +28,9 @@ class CoinLayer {
     [[nodiscard]] std::vector<CoinMemtable::Row> sorted_shard(std::size_t shard) const;
 
  private:
-    /// The slot of the outpoint, or the free one where it would go.
-    [[nodiscard]] std::size_t probe(const Outpoint& outpoint) const;
-
     std::vector<CoinChange> changes_;
     StepNumber step_;
-    std::vector<std::uint32_t> slots_;  // a power of two, at most half of them taken: position + 1; 0: free
+    OutpointIndex index_;  // to positions in changes_
 };
 
 }  // namespace blockpub

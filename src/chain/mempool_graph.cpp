@@ -13,7 +13,7 @@ namespace blockpub {
 namespace {
 
 /// Nodes of the containers that an entry stands in, here and with the readers.
-constexpr std::size_t kEntryOverhead = 512;
+constexpr std::size_t kEntryOverhead = 704;
 constexpr std::size_t kSpendOverhead = 2 * (sizeof(Outpoint) + 4 * sizeof(void*));
 
 /// What an entry is worth to a miner: by itself, or with all that depends on it, whichever is more.

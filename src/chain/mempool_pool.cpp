@@ -126,9 +126,12 @@ void MempoolPool::block_connected() {
 
 void MempoolPool::prioritise(const Txid& txid, Amount delta) {
     const auto place = deltas_.emplace(txid, 0).first;
-    place->second += delta;
+    const Amount before = place->second;
+    // Within bounds that sums over families cannot leave.
+    place->second = std::clamp(before + std::clamp(delta, -kMaxMoney, kMaxMoney), -kMaxMoney, kMaxMoney);
+    const Amount change = place->second - before;
     if (place->second == 0) deltas_.erase(place);
-    if (MempoolEntry* const entry = graph_.find(txid)) graph_.change_modified_fee(*entry, delta);
+    if (MempoolEntry* const entry = graph_.find(txid)) graph_.change_modified_fee(*entry, change);
 }
 
 Amount MempoolPool::delta_of(const Txid& txid) const {

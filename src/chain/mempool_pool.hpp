@@ -57,7 +57,7 @@ class MempoolPool {
     void block_connected();
     [[nodiscard]] std::size_t memory() const { return graph_.memory(); }
 
-    /// What prioritising adds to a transaction's fee, here or not yet; adds up.
+    /// What prioritising adds to a transaction's fee, here or not yet; adds up, to all money at most.
     void prioritise(const Txid& txid, Amount delta);
     [[nodiscard]] Amount delta_of(const Txid& txid) const;
     [[nodiscard]] const std::map<Txid, Amount>& deltas() const { return deltas_; }

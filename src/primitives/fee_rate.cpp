@@ -6,6 +6,16 @@
 #include <cmath>
 
 namespace blockpub {
+namespace {
+
+__extension__ using Wide = __int128;
+
+}  // namespace
+
+FeeRate FeeRate::of(Amount fee, std::int64_t vsize) {
+    // A family's fees, as they were made to count, can be more than all money.
+    return {vsize > 0 ? static_cast<Amount>(Wide{fee} * 1000 / vsize) : 0};
+}
 
 Amount FeeRate::fee_for(std::int64_t vsize) const {
     const auto fee =

@@ -15,9 +15,7 @@ struct FeeRate {
     Amount per_kvb = 0;
 
     /// Rounded down; 0 for no size.
-    [[nodiscard]] static FeeRate of(Amount fee, std::int64_t vsize) {
-        return {vsize > 0 ? fee * 1000 / vsize : 0};
-    }
+    [[nodiscard]] static FeeRate of(Amount fee, std::int64_t vsize);
     /// Rounded up, so that a rate above 0 asks for at least one satoshi.
     [[nodiscard]] Amount fee_for(std::int64_t vsize) const;
     /// `0.00001000 BTC/kvB`.

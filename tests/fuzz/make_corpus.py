@@ -493,6 +493,7 @@ if __name__ == "__main__":
     write("header", headers())
     write("transaction", transactions())
     write("mempool_file", mempool_files())
+    write("standardness", transactions())
     write("block", blocks())
     write("block_file", block_files())
     write("compact_size", compact_sizes())

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <limits>
 #include <set>
 #include <thread>
 
@@ -186,6 +187,31 @@ TEST_CASE("a file of the mempool brings it back, and what has changed since is l
     CHECK(must(other.service->load(contents, {})).already_there == 2);
     other.chain->clock().set_fixed(RegtestChain::kNow + 400 * 60 * 60);
     CHECK(must(other.service->load(contents, {})).expired == 3);
+}
+
+TEST_CASE("prioritising counts in every judgement, and has its bounds") {
+    MempoolNode node;
+    node.mine(103);
+    const TransactionSpec a = pay({node.coinbase(0)}, kReward - 10);
+    CHECK(node.submit(a) == "min relay fee not met, 10 < 94");
+    MempoolFileContents file;
+    file.fee_deltas.emplace(a.txid(), 1000);
+    must(node.service->load(file, {}));
+    CHECK(node.submit(a) == "accepted");
+    const TransactionSpec b = pay({output_of(a)}, kReward - 10 - kFee);
+    CHECK(node.submit(b) == "accepted");
+    CHECK(node.board.find(a.txid())->modified_fee == 1010);
+    CHECK(node.board.find(b.txid())->ancestors.modified_fees == 1010 + kFee);
+    for (int i = 0; i < 3; ++i) {
+        file.fee_deltas.at(a.txid()) = std::numeric_limits<Amount>::max();
+        must(node.service->load(file, {}));
+    }
+    CHECK(node.board.find(a.txid())->modified_fee == kMaxMoney + 10);
+    CHECK(node.board.find(b.txid())->ancestors.modified_fees == kMaxMoney + 10 + kFee);
+    CHECK(node.board.find(a.txid())->descendants.modified_fees == kMaxMoney + 10 + kFee);
+    CHECK(must(node.service->contents()).items.front().fee_delta == kMaxMoney);
+    node.mine_block({a, b});
+    CHECK(must(node.service->contents()).fee_deltas.empty());
 }
 
 TEST_CASE("readers see changes whole, and need no chain lock") {

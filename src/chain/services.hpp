@@ -8,6 +8,7 @@
 #include <blockpub/hash.hpp>
 #include <blockpub/publisher.hpp>
 #include <blockpub/result.hpp>
+#include <blockpub/store.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -54,6 +55,21 @@ class MempoolCoinView {
  public:
     virtual ~MempoolCoinView() = default;
     [[nodiscard]] virtual MempoolCoin look_up(const Outpoint& outpoint) const = 0;
+};
+
+/// Which block has a transaction (-txindex).
+/// Thread safety: from any thread. Blocking: reads the disk.
+class TransactionIndex {
+ public:
+    struct Status {
+        Tip best;             ///< everything up to here is known
+        bool synced = false;  ///< has caught up with the tip once
+    };
+    virtual ~TransactionIndex() = default;
+    /// The block that had it last; it may have left the active chain since. Nothing where the index does not
+    /// know. Errors: corrupt, io.
+    [[nodiscard]] virtual Result<std::optional<BlockHash>> find(const Txid& txid) const = 0;
+    [[nodiscard]] virtual Status status() const = 0;
 };
 
 struct MineRequest {

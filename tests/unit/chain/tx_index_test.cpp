@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include "chain/tx_index.hpp"
+
+#include "primitives/block.hpp"
+#include "support/regtest_chain.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <optional>
+#include <thread>
+#include <vector>
+
+using namespace blockpub;
+using namespace blockpub::test;
+
+namespace {
+
+Txid coinbase_of(const BuiltBlock& block) {
+    return must(ParsedBlock::parse(block.raw)).transactions()[0].txid;
+}
+
+std::unique_ptr<TxIndex> start_index(RegtestChain& chain, const TemporaryDirectory& directory) {
+    return must(TxIndex::start({.directory = directory.path(),
+                                .map_bytes = std::uint64_t{1} << 28,
+                                .store = &chain.store(),
+                                .bus = &chain.bus(),
+                                .logger = nullptr}));
+}
+
+/// Waits until the index is where the chain is; it follows on a thread of its own.
+void wait_for(const TxIndex& index, const BlockHash& tip) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!(index.status().synced && index.status().best.hash == tip)) {
+        REQUIRE(std::chrono::steady_clock::now() < until);
+        std::this_thread::yield();
+    }
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("chain.tx_index");
+
+TEST_CASE("the index knows what was there before it, what comes after, and what a restart left") {
+    RegtestChain chain;
+    const TemporaryDirectory directory;
+    const std::vector<BuiltBlock> blocks = build_branch(regtest_genesis(), 12);
+    for (std::size_t i = 0; i < 8; ++i) CHECK(chain.submit(blocks[i]) == "");
+    {
+        const auto index = start_index(chain, directory);
+        wait_for(*index, blocks[7].hash);
+        for (std::size_t i = 0; i < 8; ++i)
+            CHECK(must(index->find(coinbase_of(blocks[i]))) == blocks[i].hash);
+        CHECK_FALSE(must(index->find(coinbase_of(blocks[8]))));
+        CHECK(chain.submit(blocks[8]) == "");
+        wait_for(*index, blocks[8].hash);
+        CHECK(must(index->find(coinbase_of(blocks[8]))) == blocks[8].hash);
+    }
+    for (std::size_t i = 9; i < 12; ++i) CHECK(chain.submit(blocks[i]) == "");
+    const auto index = start_index(chain, directory);
+    wait_for(*index, blocks[11].hash);
+    for (const BuiltBlock& block : blocks) CHECK(must(index->find(coinbase_of(block))) == block.hash);
+}
+
+TEST_CASE("the index follows a reorganization, also one that it slept through") {
+    RegtestChain chain;
+    const TemporaryDirectory directory;
+    const std::vector<BuiltBlock> old_branch = build_branch(regtest_genesis(), 3, 1);
+    const std::vector<BuiltBlock> new_branch = build_branch(regtest_genesis(), 5, 2);
+    chain.submit_all(old_branch);
+    {
+        const auto index = start_index(chain, directory);
+        wait_for(*index, old_branch.back().hash);
+    }
+    chain.submit_all(new_branch);
+    REQUIRE(chain.tip() == new_branch.back().hash);
+    auto index = start_index(chain, directory);
+    wait_for(*index, new_branch.back().hash);
+    for (const BuiltBlock& block : new_branch) CHECK(must(index->find(coinbase_of(block))) == block.hash);
+    // Off the chain a row stays, as in bitcoind.
+    CHECK(must(index->find(coinbase_of(old_branch[2]))) == old_branch[2].hash);
+    must(chain.chain().invalidate_block(new_branch[3].hash));
+    wait_for(*index, new_branch[2].hash);
+}
+
+TEST_SUITE_END();

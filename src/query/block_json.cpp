@@ -139,6 +139,21 @@ Result<void> append_transactions(TextAppender& out, const BlockMaterial& materia
     return {};
 }
 
+/// About what the text will take: to grow by doubling would copy megabytes, and touch as many new pages.
+std::size_t likely_size(const BlockMaterial& material, BlockDetail detail) {
+    constexpr std::size_t kTxid = 67;
+    constexpr std::size_t kHead = 1024;
+    switch (detail) {
+        case BlockDetail::txids:
+            return kHead + (material.facts ? material.facts->view().count() * kTxid : 0);
+        case BlockDetail::transactions:
+            return kHead + material.raw.size() * 10;
+        case BlockDetail::prevouts:
+            return kHead + material.raw.size() * 12;
+    }
+    return kHead;
+}
+
 Result<void> append_block(TextAppender& out, const HeaderView& header, const BlockMaterial& material,
                           BlockDetail detail, const ChainParams& params) {
     auto index = TransactionIndex::open(material);
@@ -196,6 +211,7 @@ Result<void> write_block_json(JsonWriter& out, const HeaderView& header, const B
                               BlockDetail detail, const ChainParams& params) {
     Result<void> written;
     out.raw([&](std::string& text) {
+        text.reserve(text.size() + likely_size(material, detail));
         TextAppender appender(text);
         written = append_block(appender, header, material, detail, params);
     });

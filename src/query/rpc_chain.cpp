@@ -4,6 +4,7 @@
 #include "primitives/work.hpp"
 #include "query/chain_view.hpp"
 #include "query/rpc_context.hpp"
+#include "query/rpc_warnings.hpp"
 
 #include <algorithm>
 #include <string>
@@ -101,19 +102,6 @@ RpcOutcome get_chain_tips(const RpcContext& context, const RpcCall& call) {
     return {};
 }
 
-void write_warnings(JsonWriter& out, const ChainStatus& status, const CoinStore* coins) {
-    out.key("warnings");
-    out.begin_array();
-    if (status.write_stopped)
-        out.string("Writing has stopped: what was being synced may not be on the disk. See debug.log.");
-    if (!status.write_error.empty()) out.string("New blocks cannot be written: " + status.write_error);
-    if (coins != nullptr && status.write_error.empty()) {
-        if (const CoinStoreStatus flusher = coins->status(); flusher.failing)
-            out.string("Coins cannot be written, and wait in memory: " + flusher.last_error);
-    }
-    out.end_array();
-}
-
 RpcOutcome get_blockchain_info(const RpcContext& context, const RpcCall& call) {
     auto snapshot = context.store->snapshot();
     if (!snapshot) return rpc_fail(snapshot.error());
@@ -142,7 +130,7 @@ RpcOutcome get_blockchain_info(const RpcContext& context, const RpcCall& call) {
     out.hex(record->chainwork);
     out.member("size_on_disk", context.store->status().blob_bytes_on_disk);
     out.member("pruned", false);
-    write_warnings(out, status, context.coins);
+    write_warnings(out, context);
     out.end_object();
     return {};
 }

@@ -11,18 +11,26 @@
 #include "store/coin_store.hpp"
 
 #include <blockpub/block_reader.hpp>
+#include <blockpub/bus.hpp>
+#include <blockpub/bytes.hpp>
 #include <blockpub/logger.hpp>
 #include <blockpub/store.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace blockpub {
 
 class MempoolKeeper;
 class MempoolService;
+class ActiveCalls;
+class TipWaiter;
+class UnreadableBlocks;
 
 /// What the methods work on.
 /// Ownership: borrows everything; all of it must outlive the server.
@@ -44,19 +52,42 @@ struct RpcContext {
     const NotificationList* notifications = nullptr;
     const PublisherStatusList* publishers = nullptr;
     BlockMiner* miner = nullptr;
+    const TransactionIndex* tx_index = nullptr;
+    Bus* bus = nullptr;
+    /// A transaction of the mempool, serialized; empty without a mempool.
+    std::function<std::optional<SharedBytes>(const Txid&)> mempool_transaction;
+    /// How many there are; empty without a mempool.
+    std::function<std::uint64_t()> mempool_size;
+    /// Turns debug lines of a category on or off; false for an unknown one.
+    std::function<bool(std::string_view category, bool on)> set_debug;
+    std::function<void(std::int64_t seconds)> set_mocktime;  ///< 0 lets the clock run
+    std::string log_path;
 
     MempoolService* mempool = nullptr;
     MempoolKeeper* mempool_keeper = nullptr;
     const MempoolCoinView* mempool_coins = nullptr;
     std::function<HttpServerStatus()> http_status;  ///< filled in by the server
+    const ActiveCalls* active_calls = nullptr;      ///< likewise
+    TipWaiter* tip_waiter = nullptr;                ///< likewise, where there is a bus
+    UnreadableBlocks* unreadable = nullptr;         ///< likewise
     std::function<bool()> stopping;                 ///< likewise: long work ends where it is
 };
 
 // Each adds the methods of one section. The context is borrowed by their handlers.
+void add_block_stats_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_block_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_chain_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_coin_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
+void add_chain_stats_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_control_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
+void add_decoding_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
+void add_deployment_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
+void add_mining_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
+void add_network_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
+void add_process_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
+void add_proof_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
+void add_raw_transaction_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
+void add_waiting_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_generating_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_mempool_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_sending_methods(std::vector<RpcMethod>& methods, const RpcContext& context);

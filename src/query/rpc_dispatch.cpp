@@ -280,6 +280,7 @@ RpcOutcome RpcDispatcher::call(JsonWriter& writer, const Envelope& envelope, con
     const auto arguments = order_arguments(*method, envelope.parameters);
     if (!arguments) return std::unexpected(arguments.error());
     if (auto checked = check_arguments(*method, *arguments); !checked) return checked;
+    const ActiveCalls::Scope scope(active_, method->name);
     return method->handler({*table, *arguments, writer, user});
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/log.hpp"
 #include "base/mutex.hpp"
+#include "query/active_calls.hpp"
 #include "query/http_server.hpp"
 #include "query/rpc_method.hpp"
 
@@ -45,6 +46,8 @@ class RpcDispatcher {
     void set_warmup(std::string text) BLOCKPUB_EXCLUDES(mutex_);
     void set_ready(std::unique_ptr<const RpcMethods> methods);
 
+    [[nodiscard]] const ActiveCalls& active_calls() const { return active_; }
+
     /// Answers one request body; takes the body out of the request.
     [[nodiscard]] HttpAnswer answer(HttpRequest& request) const;
 
@@ -62,6 +65,7 @@ class RpcDispatcher {
     [[nodiscard]] const RpcMethods* methods() const { return ready_.load(std::memory_order_acquire); }
 
     const Log log_;
+    mutable ActiveCalls active_;
     std::atomic<const RpcMethods*> ready_{nullptr};
     std::unique_ptr<const RpcMethods> methods_;  // written once, before ready_
     mutable Mutex mutex_;

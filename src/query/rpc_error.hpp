@@ -13,6 +13,7 @@ namespace blockpub {
 enum class RpcCode : int {
     invalid_request = -32600,
     method_not_found = -32601,
+    internal_error = -32603,
     parse_error = -32700,
     misc_error = -1,
     type_error = -3,

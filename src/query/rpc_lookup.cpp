@@ -3,6 +3,7 @@
 
 #include "base/hex.hpp"
 #include "base/log.hpp"
+#include "query/rpc_warnings.hpp"
 
 #include <fmt/format.h>
 
@@ -19,6 +20,7 @@ std::unexpected<RpcError> unreadable_block(const RpcContext& context, const Bloc
                                            const Error& error) {
     if (error.code == Errc::not_found || error.code == Errc::unavailable) return no_block(error);
     Log(context.logger, LogCategory::rpc).error("block {}: {}", hash.display_hex(), error.context);
+    if (context.unreadable != nullptr) context.unreadable->note(hash, error.context);
     return rpc_fail(RpcCode::misc_error, "Block not found on disk");
 }
 

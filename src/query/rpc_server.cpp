@@ -5,6 +5,8 @@
 #include "query/http_router.hpp"
 #include "query/rpc_dispatch.hpp"
 #include "query/rpc_service.hpp"
+#include "query/rpc_warnings.hpp"
+#include "query/tip_waiter.hpp"
 
 #include <fmt/format.h>
 
@@ -112,6 +114,8 @@ struct RpcServer::Impl {
     HttpRouter router;
     std::optional<AddressFilter> filter;
     std::optional<RpcCookie> cookie;
+    UnreadableBlocks unreadable;
+    std::unique_ptr<TipWaiter> tip_waiter;
     std::once_flag stopped;
     std::atomic<bool> stopping{false};
     std::unique_ptr<HttpServer> http;  // its threads use all of the above
@@ -162,16 +166,32 @@ void RpcServer::set_ready(RpcContext context) {
     impl_->context = std::move(context);
     impl_->context.http_status = [http = impl_->http.get()] { return http->status(); };
     impl_->context.stopping = [stopping = &impl_->stopping] { return stopping->load(); };
+    impl_->context.active_calls = &impl_->dispatcher.active_calls();
+    impl_->context.unreadable = &impl_->unreadable;
+    if (impl_->context.bus != nullptr) {
+        impl_->tip_waiter = std::make_unique<TipWaiter>(*impl_->context.store, *impl_->context.bus);
+        impl_->context.tip_waiter = impl_->tip_waiter.get();
+    }
     std::vector<RpcMethod> methods;
     add_block_methods(methods, impl_->context);
+    add_block_stats_methods(methods, impl_->context);
     add_chain_methods(methods, impl_->context);
+    add_chain_stats_methods(methods, impl_->context);
     add_coin_methods(methods, impl_->context);
     add_control_methods(methods, impl_->context);
+    add_decoding_methods(methods, impl_->context);
+    add_deployment_methods(methods, impl_->context);
     add_generating_methods(methods, impl_->context);
     add_mempool_methods(methods, impl_->context);
     add_sending_methods(methods, impl_->context);
+    add_mining_methods(methods, impl_->context);
+    add_network_methods(methods, impl_->context);
+    add_process_methods(methods, impl_->context);
+    add_proof_methods(methods, impl_->context);
+    add_raw_transaction_methods(methods, impl_->context);
     add_status_methods(methods, impl_->context);
     add_submitting_methods(methods, impl_->context);
+    add_waiting_methods(methods, impl_->context);
     impl_->dispatcher.set_ready(std::make_unique<const RpcMethods>(std::move(methods)));
 }
 
@@ -179,6 +199,7 @@ void RpcServer::stop() {
     // Who comes second waits for the first: the cookie is let go once.
     impl_->stopping = true;
     std::call_once(impl_->stopped, [this] {
+        if (impl_->tip_waiter) impl_->tip_waiter->stop();
         impl_->http->stop(kStopGrace);
         impl_->cookie.reset();
     });

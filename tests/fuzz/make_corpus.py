@@ -316,6 +316,43 @@ def descriptors():
     return files
 
 
+def partial_merkle_trees():
+    leaf = bytes(31) + b"\x01"
+    pair = struct.pack("<I", 2) + b"\x02" + leaf + b"\xff" * 32
+    return {
+        "empty": b"",
+        "one-leaf": struct.pack("<I", 1) + b"\x01" + leaf + b"\x01\x01",
+        "two-leaves": pair + b"\x01\x05",
+        "both": pair + b"\x01\x07",
+        "no-flags": pair + b"\x00",
+        "flags-too-many": pair + b"\x02\x05\x00",
+        "equal-neighbours": struct.pack("<I", 2) + b"\x02" + leaf + leaf + b"\x01\x07",
+        "no-leaves": bytes(4) + b"\x00\x00",
+        "leaves-claimed": struct.pack("<I", 0xFFFFFFFF) + b"\x01" + leaf + b"\x01\x01",
+        "hashes-claimed": struct.pack("<I", 2) + compact_size(0x02000000) + leaf,
+        "flags-claimed": struct.pack("<I", 1) + b"\x01" + leaf + compact_size(0x02000000),
+        "tree-of-seven": bytes(range(1, 8)),
+        "tree-of-forty": bytes([39]) + bytes(range(40)),
+    }
+
+
+def script_texts():
+    files = {f"real-{index}": bytes.fromhex(row[0]) for index, row in enumerate(SCRIPTS[:40]) if row[0] != "-"}
+    key = bytes.fromhex("02e2a7b01fadbab713e0e021bfb16b6792821723f7a0860abff1f178512bd0c71a")
+    files |= {
+        "empty": b"",
+        "every-instruction": bytes(range(0x4F, 0x100)),
+        "cut-push": b"\x51\x4d\xff",
+        "signature": bytes.fromhex("09300602010102010183"),
+        "hybrid-key": b"\x41\x06" + b"\x11" * 64 + b"\xac",
+        "taproot-off-curve": b"\x51\x20" + bytes(31) + b"\x05",
+        "multisig-20": b"\x01\x14" + (b"\x21" + key) * 20 + b"\x01\x14\xae",
+        "anchor": bytes.fromhex("51024e73"),
+        "longest-program": b"\x60\x28" + b"\xff" * 40,
+    }
+    return files
+
+
 def hexadecimal():
     texts = ["", "0", "00", "0g", "aBcDeF0123456789", "0x00", " 00", "00 ", "g0", "@A", "/0", ":0", "`a", "Gg"]
     texts += ["0123456789abcdef" * 5 + "0", "ABCDEF" * 16 + "zz", "00" * 100]
@@ -499,6 +536,8 @@ if __name__ == "__main__":
     write("compact_size", compact_sizes())
     write("address", addresses())
     write("descriptor", descriptors())
+    write("partial_merkle_tree", partial_merkle_trees())
+    write("script_json", script_texts())
     write("hex", hexadecimal())
     write("compact_target", compact_targets())
     write("http_head", http_heads())

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "chain/coins_ledger.hpp"
 #include "query/rpc_context.hpp"
 #include "query/rpc_dispatch.hpp"
+#include "query/rpc_warnings.hpp"
+#include "query/tip_waiter.hpp"
+#include "store/coin_store.hpp"
 #include "support/regtest_chain.hpp"
 
 #include <fmt/format.h>
@@ -60,7 +64,13 @@ class FailingReader final : public BlockReader {
 
 /// All methods over a real regtest chain, called without a socket.
 struct RpcFixture {
-    RpcFixture() : reader(node.store()), material(node.store(), reader) {
+    RpcFixture()
+        : coins(must(CoinStore::open(coin_options()))),
+          ledger(chain_params(ChainKind::regtest), *coins),
+          node(chain_options()),
+          reader(node.store()),
+          material(node.store(), reader),
+          tip_waiter(node.store(), node.bus()) {
         context.store = &node.store();
         context.blocks = &reader;
         context.material = &material;
@@ -73,13 +83,35 @@ struct RpcFixture {
         context.notifications = &notifications;
         context.publishers = &publishers;
         context.miner = &miner;
+        context.coins = coins.get();
+        context.bus = &node.bus();
+        context.tip_waiter = &tip_waiter;
+        context.unreadable = &unreadable;
+        context.active_calls = &dispatcher.active_calls();
+        context.set_mocktime = [this](std::int64_t seconds) { node.clock().set_fixed(seconds); };
+        context.set_debug = [this](std::string_view category, bool on) {
+            switched.emplace_back(category, on);
+            return category != "nosuch";
+        };
+        context.log_path = "/somewhere/debug.log";
         std::vector<RpcMethod> methods;
         add_block_methods(methods, context);
+        add_block_stats_methods(methods, context);
         add_chain_methods(methods, context);
+        add_chain_stats_methods(methods, context);
         add_control_methods(methods, context);
+        add_coin_methods(methods, context);
+        add_decoding_methods(methods, context);
+        add_deployment_methods(methods, context);
         add_generating_methods(methods, context);
+        add_mining_methods(methods, context);
+        add_network_methods(methods, context);
+        add_process_methods(methods, context);
+        add_proof_methods(methods, context);
+        add_raw_transaction_methods(methods, context);
         add_status_methods(methods, context);
         add_submitting_methods(methods, context);
+        add_waiting_methods(methods, context);
         dispatcher.set_ready(std::make_unique<const RpcMethods>(std::move(methods)));
     }
 
@@ -103,10 +135,29 @@ struct RpcFixture {
                            code, message);
     }
 
+    [[nodiscard]] CoinStoreOptions coin_options() const {
+        CoinStoreOptions options;
+        options.directory = coin_directory.path();
+        options.map_bytes = std::uint64_t{1} << 28;
+        options.min_free_disk = 0;
+        return options;
+    }
+    [[nodiscard]] RegtestChain::Options chain_options() {
+        RegtestChain::Options options = RegtestChain::default_options();
+        options.chain.coins = &ledger;
+        return options;
+    }
+
     NullLogger logger;
+    TemporaryDirectory coin_directory;
+    std::unique_ptr<CoinStore> coins;
+    CoinsLedger ledger;
     RegtestChain node;
     FailingReader reader;
     BlockMaterialReader material;
+    TipWaiter tip_waiter;
+    UnreadableBlocks unreadable;
+    std::vector<std::pair<std::string, bool>> switched;  // categories of debug lines
     FixedNotifications notifications;
     FixedPublishers publishers;
     ScriptedMiner miner;

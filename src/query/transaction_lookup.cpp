@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#include "query/transaction_lookup.hpp"
+
+#include "primitives/block.hpp"
+#include "store/coin_store.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace blockpub {
+
+namespace {
+
+/// More outputs than any transaction can have: a block's weight by that of the smallest output.
+constexpr std::uint32_t kMaxOutputs = 4'000'000 / (4 * 9);
+
+/// Blocks behind the tip that are searched for what the index has not come to yet.
+constexpr std::uint32_t kMaxUnindexed = 6;
+
+std::optional<std::size_t> position_of(const FactsView& facts, const Txid& txid) {
+    for (std::size_t i = 0; i < facts.count(); ++i) {
+        if (std::ranges::equal(facts.txid(i), txid.wire_bytes())) return i;
+    }
+    return std::nullopt;
+}
+
+/// The height of a coin that the transaction made and that is not spent.
+Result<std::optional<Height>> height_of_coin(const CoinSnapshot& coins, const Txid& txid) {
+    for (std::uint32_t position = 0; position < kMaxOutputs; ++position) {
+        const auto coin = coins.find({.txid = txid, .position = position});
+        if (coin) return std::optional(coin->height);
+        if (coin.error().code != Errc::not_found) return std::unexpected(coin.error());
+    }
+    return std::optional<Height>();
+}
+
+}  // namespace
+
+Result<std::optional<TransactionInBlock>> find_in_block(const BlockMaterialReader& reader,
+                                                        const HeaderView& header, const Txid& txid) {
+    if (auto missing = missing_block(header.record)) return std::unexpected(*std::move(missing));
+    auto facts = reader.facts(header.record);
+    if (!facts) return forward_error(facts);
+    std::optional<std::size_t> position;
+    if (*facts) {
+        position = position_of((*facts)->view(), txid);
+        if (!position) return std::optional<TransactionInBlock>();
+    }
+    auto raw = reader.raw(header.hash, header.record);
+    if (!raw) return forward_error(raw);
+    if (position) {
+        const std::size_t offset = (*facts)->view().offset(*position);
+        const std::size_t size = (*facts)->view().size(*position);
+        if (offset > raw->size() || size > raw->size() - offset)
+            return fail(Errc::corrupt, "facts of another block");
+        return TransactionInBlock{.raw = raw->slice(offset, size), .position = *position};
+    }
+    const auto block = ParsedBlock::parse(*std::move(raw));
+    if (!block) return std::unexpected(block.error());
+    const auto& entries = block->transactions();
+    const auto found = std::ranges::find(entries, txid, &ParsedBlock::Entry::txid);
+    if (found == entries.end()) return std::optional<TransactionInBlock>();
+    const auto index = static_cast<std::size_t>(found - entries.begin());
+    return TransactionInBlock{.raw = block->raw_transaction(index), .position = index};
+}
+
+Result<std::optional<BlockHash>> indexed_block(const RpcContext& context, const Txid& txid) {
+    if (context.tx_index == nullptr) return std::optional<BlockHash>();
+    auto indexed = context.tx_index->find(txid);
+    if (!indexed || *indexed) return indexed;
+    // The index follows the chain on a thread of its own: what it has not seen yet is searched here.
+    const Tip seen = context.tx_index->status().best;
+    const auto snapshot = context.store->snapshot();
+    if (!snapshot) return std::unexpected(snapshot.error());
+    const auto tip = snapshot->tip();
+    if (!tip) return std::unexpected(tip.error());
+    for (std::uint32_t back = 0; back < kMaxUnindexed && back < tip->height.value; ++back) {
+        auto hash = snapshot->active({tip->height.value - back});
+        if (!hash) return forward_error(hash);
+        if (*hash == seen.hash) break;
+        auto header = header_view(*snapshot, *hash);
+        if (!header) return forward_error(header);
+        auto facts = context.material->facts(header->record);
+        if (!facts) return forward_error(facts);
+        if (*facts && position_of((*facts)->view(), txid)) return std::optional(*hash);
+    }
+    return std::optional<BlockHash>();
+}
+
+Result<std::optional<BlockHash>> block_of_any(const RpcContext& context, std::span<const Txid> txids) {
+    if (auto indexed = indexed_block(context, txids.front()); !indexed || *indexed) return indexed;
+    if (context.coins == nullptr) return std::optional<BlockHash>();
+    auto coins = context.coins->snapshot();
+    if (!coins) return forward_error(coins);
+    for (const Txid& txid : txids) {
+        auto height = height_of_coin(*coins, txid);
+        if (!height) return forward_error(height);
+        if (!*height) continue;
+        const auto snapshot = context.store->snapshot();
+        if (!snapshot) return std::unexpected(snapshot.error());
+        auto hash = snapshot->active(**height);
+        if (hash) return std::optional(*hash);
+        if (hash.error().code != Errc::not_found) return forward_error(hash);
+    }
+    return std::optional<BlockHash>();
+}
+
+}  // namespace blockpub

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "primitives/transaction.hpp"
+#include "query/block_material.hpp"
+#include "query/chain_view.hpp"
+#include "query/rpc_context.hpp"
+
+#include <blockpub/bytes.hpp>
+#include <blockpub/hash.hpp>
+#include <blockpub/result.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+namespace blockpub {
+
+/// A transaction and where it stands in its block.
+struct TransactionInBlock {
+    SharedBytes raw;
+    std::size_t position = 0;
+};
+
+/// Looks for a transaction in one block. Nothing when it is not there.
+/// Errors: those of BlockMaterialReader.
+[[nodiscard]] Result<std::optional<TransactionInBlock>> find_in_block(const BlockMaterialReader& reader,
+                                                                      const HeaderView& header,
+                                                                      const Txid& txid);
+
+/// The block of the active chain that made a coin of the first transaction that still has one; else the block
+/// in which the index (-txindex) has the first of all. Nothing where neither knows. Requires: txids sorted,
+/// not empty. Errors: those of the coins, of the store, and of the index.
+[[nodiscard]] Result<std::optional<BlockHash>> block_of_any(const RpcContext& context,
+                                                            std::span<const Txid> txids);
+
+/// The block in which the index has a transaction, or that holds it among those that the index has still to
+/// see. Nothing without an index, and where it does not know.
+[[nodiscard]] Result<std::optional<BlockHash>> indexed_block(const RpcContext& context, const Txid& txid);
+
+}  // namespace blockpub

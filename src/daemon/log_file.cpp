@@ -144,7 +144,9 @@ struct LogFile::Output {
 };
 
 LogFile::LogFile(LogOptions options)
-    : options_(std::move(options)), output_(std::make_unique<Output>(options_)) {}
+    : options_(std::move(options)),
+      categories_(options_.categories.to_ulong()),
+      output_(std::make_unique<Output>(options_)) {}
 LogFile::~LogFile() = default;
 
 Result<std::unique_ptr<LogFile>> LogFile::open(LogOptions options) {
@@ -165,7 +167,18 @@ Result<void> LogFile::reopen() {
 }
 
 bool LogFile::debug_enabled(LogCategory category) const noexcept {
-    return options_.categories.test(bit(category));
+    return LogCategories(categories_.load(std::memory_order_relaxed)).test(bit(category));
+}
+
+bool LogFile::set_debug(std::string_view category, bool on) noexcept {
+    const auto named = log_categories_from_name(category);
+    if (!named) return false;
+    if (on) {
+        categories_.fetch_or(named->to_ulong(), std::memory_order_relaxed);
+    } else {
+        categories_.fetch_and(~named->to_ulong(), std::memory_order_relaxed);
+    }
+    return true;
 }
 
 std::uint64_t LogFile::lines_lost() const noexcept {

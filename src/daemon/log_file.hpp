@@ -7,6 +7,7 @@
 #include <blockpub/logger.hpp>
 #include <blockpub/result.hpp>
 
+#include <atomic>
 #include <bitset>
 #include <filesystem>
 #include <memory>
@@ -44,6 +45,9 @@ class LogFile final : public Logger {
     void write(LogLevel level, LogCategory category, std::string_view line) noexcept override;
     [[nodiscard]] bool debug_enabled(LogCategory category) const noexcept override;
 
+    /// Turns debug lines of a category on or off. False, and nothing changed, for an unknown name.
+    [[nodiscard]] bool set_debug(std::string_view category, bool on) noexcept;
+
     /// Opens the file by its name again, after somebody moved it away. On failure the old one goes on being
     /// written.
     [[nodiscard]] Result<void> reopen();
@@ -55,7 +59,8 @@ class LogFile final : public Logger {
     explicit LogFile(LogOptions options);
 
     const LogOptions options_;
-    std::unique_ptr<Output> output_;  // internally synchronised
+    std::atomic<unsigned long> categories_;  // bits of LogCategories
+    std::unique_ptr<Output> output_;         // internally synchronised
     Mutex mutex_;
     LineLimiter limiter_ BLOCKPUB_GUARDED_BY(mutex_);
 };

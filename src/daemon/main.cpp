@@ -10,6 +10,7 @@
 #include "daemon/signals.hpp"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -75,7 +76,11 @@ ExitStatus run_node(NodeOptions options, BackgroundReport background) {
     if (!signals) return refuse_and_log(signals.error());
 
     const bool terminal = options.log.console && isatty(STDOUT_FILENO) != 0;
-    auto node = Node::start(std::move(options), **log_file, stop_request);
+    NodeHooks hooks;
+    hooks.set_debug = [&](std::string_view category, bool on) {
+        return (*log_file)->set_debug(category, on);
+    };
+    auto node = Node::start(std::move(options), **log_file, stop_request, std::move(hooks));
     if (!node && node.error().code == Errc::stopped && stop_request.requested()) {
         log.info("Shutdown: {}, exit status 0", node.error().context);
         return ExitStatus::ok;
@@ -88,7 +93,16 @@ ExitStatus run_node(NodeOptions options, BackgroundReport background) {
     return status;
 }
 
+/// Replies of megabytes come and go. By its own rules the C library maps each anew, and the kernel clears
+/// every page again: it takes longer than to write the reply.
+void keep_freed_memory() {
+    constexpr int kMiB = 1 << 20;
+    mallopt(M_MMAP_THRESHOLD, 32 * kMiB);
+    mallopt(M_TRIM_THRESHOLD, 24 * kMiB);  // what is kept, at most, of each thread's
+}
+
 ExitStatus run(std::span<const char* const> arguments) {
+    keep_freed_memory();
     const auto command_line = Settings::from_command_line(arguments);
     if (!command_line) return refuse(command_line.error());
     if (command_line->flag("help", false)) {

@@ -3,6 +3,7 @@
 
 #include "base/log.hpp"
 #include "chain/coins_ledger.hpp"
+#include "chain/tx_index.hpp"
 #include "daemon/mempool_parts.hpp"
 #include "daemon/start_work.hpp"
 #include "daemon/task.hpp"
@@ -95,6 +96,7 @@ class RunningNode final : public Node {
     std::unique_ptr<CommandHooks> hooks_;
     std::unique_ptr<MempoolParts> mempool_;
     std::unique_ptr<Chain> chain_;
+    std::unique_ptr<TxIndex> tx_index_;
     std::unique_ptr<Miner> miner_;
     std::unique_ptr<StartWork> work_;
     bool ready_ = false;
@@ -209,6 +211,14 @@ Result<void> RunningNode::start_chain() {
     if (!started) return forward_error(started);
     chain_ = std::move(*started);
     mempool_->open(*chain_);
+    if (!options_.tx_index) return {};
+    auto index = TxIndex::start({.directory = options_.chain_dir,
+                                 .map_bytes = options_.map_bytes,
+                                 .store = store_.get(),
+                                 .bus = bus_.get(),
+                                 .logger = &logger_});
+    if (!index) return forward_error(index);
+    tx_index_ = std::move(*index);
     return {};
 }
 
@@ -232,6 +242,11 @@ Result<void> RunningNode::serve() {
         context.mempool = &mempool_->service();
         context.mempool_keeper = &mempool_->keeper();
         context.mempool_coins = &mempool_->board();
+        context.tx_index = tx_index_.get();
+        context.bus = bus_.get();
+        context.set_debug = node_hooks_.set_debug;
+        context.set_mocktime = [this](std::int64_t seconds) { clock_.set_fixed(seconds); };
+        if (options_.log.file) context.log_path = options_.log.file->string();
         rpc_->set_ready(std::move(context));
     }
     work_ = std::make_unique<StartWork>(options_.sources, *chain_, *store_, *options_.params, logger_,
@@ -344,6 +359,7 @@ ExitStatus RunningNode::stop() {
     work_.reset();
     rpc_.reset();
     miner_.reset();
+    tx_index_.reset();
     chain_.reset();
     mempool_.reset();
     hooks_.reset();

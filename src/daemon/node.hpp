@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 namespace blockpub {
@@ -27,6 +28,8 @@ struct NodeHooks {
     std::function<BlockReader&(BlockReader&)> wrap_publisher_reader;
     /// Asked by the coin store's flusher.
     StoreFaults* coin_faults = nullptr;
+    /// Turns debug lines of a category on or off, for the RPC `logging`; false for an unknown one.
+    std::function<bool(std::string_view category, bool on)> set_debug;
 };
 
 /// A running blockpub: store, chain, publishers, JSON-RPC and imports, wired to one another.

@@ -87,6 +87,10 @@ constexpr OptionSpec kOptions[] = {
      "Free disk in MiB below which writing waits until there is more (default: 50)", 0, 1 << 24},
     {"opensegments", "<n>", storage, integer,
      "Sealed segments kept open, one descriptor and one mapping each (default: 128)", 4, 4096},
+    {"txindex", "", storage, flag,
+     "Remember which block has each transaction, for getrawtransaction and gettxoutproof; made in the "
+     "background "
+     "for blocks that are here (default: 0)"},
     {"dbcache", "<n>", storage, integer,
      "Memory for changes of coins that are not on disk yet, in MiB; more means fewer and larger flushes "
      "(default: 450)",
@@ -295,7 +299,6 @@ constexpr std::string_view kForeign[] = {
     "torcontrol",
     "torpassword",
     "txconfirmtarget",
-    "txindex",
     "txreconciliation",
     "uacomment",
     "uiplatform",

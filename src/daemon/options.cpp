@@ -56,7 +56,6 @@ void warn_of_no_effect(const Settings& settings, std::string_view network,
         if (std::erase(foreign, name) != 0 && on) warnings.push_back(fmt::format("-{}: {}", name, sentence));
     };
     once("prune", "this version keeps every block.");
-    once("txindex", "this version keeps no transaction index.");
     once("blocksdir", "blocks are kept in the data directory; move it with -datadir=<dir>.");
     once("reindex", "nothing is rebuilt; to begin anew give an empty -datadir=<dir> and import again.");
     once("alertnotify", "this version never runs it.");
@@ -182,6 +181,7 @@ void size_options(const Settings& settings, NodeOptions& options) {
     options.map_bytes = mebibytes("mapsize", options.map_bytes);
     options.min_free_disk = mebibytes("minfreedisk", options.min_free_disk);
     options.coin_bytes = mebibytes("dbcache", options.coin_bytes);
+    options.tx_index = settings.flag("txindex", false);
     options.recent_block_bytes = mebibytes("recentblocks", options.recent_block_bytes);
     options.event_memory = mebibytes("eventmemory", options.event_memory);
     options.open_segments = static_cast<std::size_t>(

@@ -77,6 +77,7 @@ struct NodeOptions {
     std::uint64_t map_bytes = std::uint64_t{1} << 40;
     std::uint64_t min_free_disk = std::uint64_t{50} << 20;
     std::uint64_t coin_bytes = std::uint64_t{450} << 20;
+    bool tx_index = false;  ///< -txindex
     std::size_t open_segments = 128;
     std::size_t recent_block_bytes = std::size_t{64} << 20;
     std::size_t event_memory = std::size_t{64} << 20;

@@ -54,10 +54,6 @@ struct RpcContext {
     BlockMiner* miner = nullptr;
     const TransactionIndex* tx_index = nullptr;
     Bus* bus = nullptr;
-    /// A transaction of the mempool, serialized; empty without a mempool.
-    std::function<std::optional<SharedBytes>(const Txid&)> mempool_transaction;
-    /// How many there are; empty without a mempool.
-    std::function<std::uint64_t()> mempool_size;
     /// Turns debug lines of a category on or off; false for an unknown one.
     std::function<bool(std::string_view category, bool on)> set_debug;
     std::function<void(std::int64_t seconds)> set_mocktime;  ///< 0 lets the clock run

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/hex.hpp"
+#include "chain/mempool_service.hpp"
 #include "primitives/header.hpp"
 #include "primitives/work.hpp"
 #include "query/rpc_lookup.hpp"
@@ -100,7 +101,8 @@ RpcOutcome get_mining_info(const RpcContext& context, const RpcCall& call) {
     out.member("difficulty", difficulty(BlockHeader::decode(record->header).bits));
     out.key("networkhashps");
     write_rate(out, *rate);
-    out.member("pooledtx", context.mempool_size ? context.mempool_size() : std::uint64_t{0});
+    out.member("pooledtx",
+               context.mempool != nullptr ? context.mempool->board().summary().count : std::uint64_t{0});
     out.member("chain", std::string_view(context.params->name));
     write_warnings(out, context);
     out.end_object();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "base/text_appender.hpp"
+#include "chain/mempool_service.hpp"
 #include "primitives/header.hpp"
 #include "query/rpc_lookup.hpp"
 #include "query/transaction_json.hpp"
@@ -40,8 +40,9 @@ std::expected<Found, RpcError> find_in(const RpcContext& context, HeaderView hea
 }
 
 std::expected<Found, RpcError> find_anywhere(const RpcContext& context, const Txid& txid) {
-    if (context.mempool_transaction) {
-        if (auto raw = context.mempool_transaction(txid)) return Found{.raw = *std::move(raw), .header = {}};
+    if (context.mempool != nullptr) {
+        if (const auto row = context.mempool->board().find(txid))
+            return Found{.raw = row->transaction->raw(), .header = {}};
     }
     const auto block = indexed_block(context, txid);
     if (!block) return rpc_fail(block.error());

@@ -2,6 +2,7 @@
 #include "daemon/node.hpp"
 #include "daemon/options.hpp"
 #include "node_parts.hpp"
+#include "primitives/block.hpp"
 
 #include <arpa/inet.h>
 #include <doctest/doctest.h>
@@ -16,6 +17,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace blockpub::test {
 namespace {
@@ -62,6 +64,12 @@ std::string call(std::uint16_t port, const std::string& cookie, const std::strin
     return end == std::string::npos ? std::string() : reply.substr(end + 4);
 }
 
+Txid coinbase_txid(const BuiltBlock& block) {
+    const auto parsed = ParsedBlock::parse(block.raw);
+    REQUIRE(parsed.has_value());
+    return parsed->transactions().front().txid;
+}
+
 std::string hex(ByteSpan bytes) {
     static constexpr char kDigits[] = "0123456789abcdef";
     std::string out;
@@ -81,6 +89,7 @@ TEST_SUITE("integration.lock_free") {
         options.map_bytes = std::uint64_t{1} << 30;
         options.min_free_disk = 0;
         options.rpc.port = 0;
+        options.tx_index = true;
         options.rpc.bind = {"127.0.0.1"};
         for (const char* topic : {"hashblock", "hashtx", "rawblock", "rawtx", "sequence"}) {
             options.zmq.push_back({.name = std::string("zmqpub") + topic, .value = "tcp://127.0.0.1:*"});
@@ -154,6 +163,48 @@ TEST_SUITE("integration.lock_free") {
                                        : std::string(method) == "getblockhash" ? "[0]"
                                                                                : "[]";
             CHECK(call(node->rpc_port(), cookie, method, params).contains(R"("error":null)"));
+        }
+        const std::string txid = '"' + coinbase_txid(tip).display_hex() + '"';
+        const std::string raw_coinbase = '"' + hex(tip.raw.bytes().subspan(81)) + '"';
+        const std::pair<const char*, std::string> kReads[] = {
+            {"getblock", "[" + name + ",1]"},
+            {"getblock", "[" + name + ",2]"},
+            {"getblock", "[" + name + ",3]"},
+            {"getblockstats", "[" + name + "]"},
+            {"getblockstats", "[1,[\"txs\"]]"},
+            {"getchaintxstats", "[1]"},
+            {"getdeploymentinfo", "[]"},
+            {"getdifficulty", "[]"},
+            {"gettxoutproof", "[[" + txid + "]," + name + "]"},
+            {"gettxoutproof", "[[" + txid + "]]"},
+            {"getrawtransaction", "[" + txid + ",2," + name + "]"},
+            {"getrawtransaction", "[" + txid + ",1]"},
+            {"gettxout", "[" + txid + ",0]"},
+            {"verifychain", "[4,2]"},
+            {"decoderawtransaction", "[" + raw_coinbase + "]"},
+            {"decodescript", "[\"51\"]"},
+            {"validateaddress", "[\"x\"]"},
+            {"getmininginfo", "[]"},
+            {"getnetworkhashps", "[]"},
+            {"estimatesmartfee", "[6]"},
+            {"getnetworkinfo", "[]"},
+            {"getconnectioncount", "[]"},
+            {"getpeerinfo", "[]"},
+            {"listbanned", "[]"},
+            {"getnodeaddresses", "[]"},
+            {"getindexinfo", "[]"},
+            {"getrpcinfo", "[]"},
+            {"getmemoryinfo", "[]"},
+            {"logging", "[]"},
+            {"waitforblockheight", "[1]"},
+            {"waitforblock", "[" + name + "]"},
+            {"waitfornewblock", "[1]"},
+        };
+        for (const auto& [method, params] : kReads) {
+            CAPTURE(method);
+            CAPTURE(params);
+            const std::string answer = call(node->rpc_port(), cookie, method, params);
+            CHECK_MESSAGE(answer.contains(R"("error":null)"), answer);
         }
         CHECK(node->publishers().front().read_failures == 0);
         held_chain.unlock();

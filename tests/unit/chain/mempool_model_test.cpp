@@ -61,18 +61,29 @@ class Model {
         contents_.emplace(regtest_genesis().hash, std::vector<Txid>{});
         node_.mine(110);
         for (std::size_t i = 0; i < node_.blocks.size(); ++i) {
-            known_.emplace(node_.coinbase(i).txid, node_.blocks[i].coinbase);
+            know(node_.blocks[i].coinbase);
             note_block(node_.blocks[i], {});
+        }
+        // Something to begin with that is old enough.
+        for (std::size_t i = 0; i < 8; ++i) {
+            const TransactionSpec spec = pay({node_.coinbase(i)}, 16 * kCoin, 3);
+            REQUIRE(node_.submit(spec) == "accepted");
+            know(spec);
         }
         listener_.hear(node_.chain->released(), contents_);
     }
+    /// That enough has happened to mean something.
+    void check_variety() const {
+        CHECK(accepted_ > 50);
+        CHECK(most_ > 8);
+    }
     void step() {
         const unsigned choice = pick(100);
-        if (choice < 65) {
-            submit();
-        } else if (choice < 85) {
+        if (choice < 75) {
+            for (int i = 0; i < 3; ++i) submit();
+        } else if (choice < 88) {
             mine();
-        } else if (choice < 95) {
+        } else if (choice < 96) {
             invalidate();
         } else {
             reconsider();
@@ -91,25 +102,34 @@ class Model {
         for (const TransactionSpec& spec : transactions) txids.push_back(spec.txid());
         by_hash_.emplace(block.hash, block);
     }
-    /// Any transaction ever seen pays with any outputs ever seen: most are refused, and must leave no trace.
+    /// Spends outputs that were made at any time, the newest more often: some are spent, replaced, of another
+    /// branch or too young, and the refusal must leave no trace.
     void submit() {
         std::vector<Outpoint> from;
         Amount value = 0;
         for (unsigned i = 0; i <= pick(2); ++i) {
-            auto known = known_.begin();
-            std::advance(known, pick(known_.size()));
-            const auto position = pick(known->second.outputs.size());
-            const Outpoint outpoint{.txid = known->first, .position = position};
+            const std::size_t back =
+                pick(pick(4) == 0 ? made_.size() : std::min<std::size_t>(made_.size(), 25));
+            const Outpoint& outpoint = made_[made_.size() - 1 - back];
             if (std::ranges::find(from, outpoint) != from.end()) continue;
             from.push_back(outpoint);
-            value += known->second.outputs[position].amount;
+            value += known_.at(outpoint.txid).outputs[outpoint.position].amount;
         }
         const std::size_t outputs = 1 + pick(3);
-        const Amount each = value / static_cast<Amount>(outputs) - static_cast<Amount>(pick(50) * kFee);
+        const Amount each = value / static_cast<Amount>(outputs) - static_cast<Amount>(1 + pick(50)) * kFee;
         if (each <= 0) return;
         const TransactionSpec spec = pay(from, each, outputs);
         if (node_.submit(spec) != "accepted") return;
-        known_.emplace(spec.txid(), spec);
+        know(spec);
+        ++accepted_;
+        most_ = std::max(most_, node_.board.summary().count);
+    }
+    void know(const TransactionSpec& spec) {
+        const Txid txid = spec.txid();
+        if (!known_.emplace(txid, spec).second) return;
+        for (std::uint32_t i = 0; i < spec.outputs.size(); ++i) {
+            if (spec.outputs[i].amount > 0) made_.push_back({.txid = txid, .position = i});
+        }
     }
     /// A block on the tip with some of the mempool, parents first, and perhaps one that nobody has seen.
     void mine() {
@@ -130,7 +150,7 @@ class Model {
         if (pick(3) == 0) add_conflict(spec);
         const BuiltBlock block = build_block(spec);
         note_block(block, spec.transactions);
-        known_.emplace(block.coinbase.txid(), block.coinbase);
+        know(block.coinbase);
         CHECK(node_.chain->submit(block).empty());
     }
     /// Another spend of what a transaction spends that the block leaves out.
@@ -143,7 +163,7 @@ class Model {
             TransactionSpec other = known_.at(row.transaction->txid());
             other.lock_time = 1;
             spec.transactions.push_back(other);
-            known_.emplace(other.txid(), other);
+            know(other);
             return;
         }
     }
@@ -218,6 +238,9 @@ class Model {
     MempoolNode node_;
     Listener listener_;
     std::map<Txid, TransactionSpec> known_;
+    std::vector<Outpoint> made_;  // oldest first
+    std::uint64_t accepted_ = 0;
+    std::uint64_t most_ = 0;
     std::map<BlockHash, std::vector<Txid>> contents_;
     std::map<BlockHash, BuiltBlock> by_hash_;
     std::vector<BlockHash> invalidated_;
@@ -233,4 +256,5 @@ TEST_CASE("whatever happens, the mempool is consistent, and a subscriber knows w
     MESSAGE("seed " << seed);
     Model model(seed);
     for (int i = 0; i < 200; ++i) model.step();
+    model.check_variety();
 }

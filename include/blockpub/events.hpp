@@ -21,8 +21,9 @@ enum class BlockEventKind : std::uint8_t { connected = 1, disconnected = 2 };
 /// Written in the same commit as the change itself. The last record of a step also says how the step ended,
 /// so that the tip update can be told again from the log alone.
 struct EventRecord {
-    /// How the step that this record closes ended. Absent on all other records, and when the step ended at the tip
-    /// it began with (a branch proved invalid half-way): then there is no tip update.
+    /// How the step that this record closes ended. Absent on all other records, when the step ended at the tip
+    /// it began with (a branch proved invalid half-way), and in an invalidateblock of several blocks until its
+    /// last: then there is no tip update.
     struct StepEnd {
         BlockHash fork_hash;            ///< last block common to the tips before and after the step
         Height fork_height;
@@ -60,7 +61,8 @@ struct BlockDisconnected {
 
 /// A step ended at another tip than it began with.
 /// Issued by: the chain thread, after the step's connects and disconnects. Delivered on: the subscriber's own
-/// thread. Skipped: when the step ended where it began (a branch proved invalid), as Core does.
+/// thread. Skipped: when the step ended where it began (a branch proved invalid), and for all but the last of the
+/// blocks that one invalidateblock takes back, as Core does.
 /// Durable: derived from the step's last record; told again when a subscriber catches up from the log.
 struct UpdatedBlockTip {
     EventIndex last_index;          ///< the record that closed the step

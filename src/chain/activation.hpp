@@ -52,8 +52,9 @@ class Activation {
     /// `fresh`: a block that has just arrived, which is then not read from the store; may be null.
     /// Result: what connecting `fresh` came to, if that was tried.
     [[nodiscard]] Result<std::optional<Verdict>> activate_best_chain(const ParsedBlock* fresh);
-    /// Takes the chain back to before `node`, block by block, and marks it and its descendants. Does not go
-    /// on to another branch: activate afterwards.
+    /// Takes the chain back to before `node`, a step and a commit for each block, and marks it and its
+    /// descendants. The tip update comes with the last step. Does not go on to another branch: activate
+    /// afterwards.
     [[nodiscard]] Result<void> invalidate(HeaderNode& node);
 
  private:

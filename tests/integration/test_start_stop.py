@@ -230,9 +230,19 @@ class Starts(IntegrationTest):
         wait_until(lambda: lines() == ['started'], 10, 'startupnotify')
         block = chain.mine()
         daemon.submit(block)
-        wait_until(lambda: lines() == ['started', block.hash], 10, 'blocknotify')
+        told = ['started', block.hash]
+        wait_until(lambda: lines() == told, 10, 'blocknotify')
+        # Several blocks taken back at once are one new tip: the parent of the lowest.
+        above = [chain.mine() for _ in range(3)]
+        for number, higher in enumerate(above):
+            daemon.submit(higher)
+            wait_until(lambda: len(lines()) == 3 + number, 10, 'blocknotify of each block')
+        told += [higher.hash for higher in above]
+        daemon.rpc('invalidateblock', above[0].hash)
+        told.append(block.hash)
+        wait_until(lambda: lines() == told, 10, 'blocknotify of the invalidation')
         daemon.stop()
-        self.assertEqual(lines(), ['started', block.hash, 'ended'])
+        self.assertEqual(lines(), told + ['ended'])
 
     def test_a_blocknotify_command_that_hangs_holds_up_nobody(self):
         pids = os.path.join(self.temporary_directory(), 'pids')

@@ -11,14 +11,15 @@ namespace blockpub {
 
 Acceptance::AcceptedHeader Acceptance::accept_header(const BlockHeader& header, const BlockHash& hash) {
     if (HeaderNode* const known = state_.tree().find(hash)) {
-        if (known->failed()) return {reject("duplicate", Rejection::Kind::cached_invalid), known};
+        if (known->failed()) return {reject("duplicate", {}, Rejection::Kind::cached_invalid), known};
         return {{}, known};
     }
     if (hash == params_.genesis_hash) return {{}, &state_.add_header(header, hash, nullptr)};
     if (Verdict broken = check_header_alone(header, hash, params_)) return {std::move(broken), nullptr};
     HeaderNode* const parent = state_.tree().find(header.previous);
-    if (parent == nullptr) return {reject("prev-blk-not-found", Rejection::Kind::missing_previous), nullptr};
-    if (parent->failed()) return {reject("bad-prevblk", Rejection::Kind::invalid_previous), nullptr};
+    if (parent == nullptr)
+        return {reject("prev-blk-not-found", {}, Rejection::Kind::missing_previous), nullptr};
+    if (parent->failed()) return {reject("bad-prevblk", {}, Rejection::Kind::invalid_previous), nullptr};
     if (Verdict broken = check_header_in_context(header, *parent, params_, clock_.now_seconds(),
                                                  last_checkpoint(state_.tree(), params_.kind))) {
         return {std::move(broken), nullptr};

@@ -128,11 +128,13 @@ Result<Activation::Connect> Activation::connect(HeaderNode& node) {
     }
     const bool valid = connected->reject_reason.empty();
     if (fresh_ != nullptr && fresh_->hash() == node.hash) {
-        fresh_checked_.emplace(valid ? Verdict() : reject(connected->reject_reason));
+        fresh_checked_.emplace(valid ? Verdict()
+                                     : reject(connected->reject_reason, connected->reject_message));
     }
     if (!valid) {
-        log_.warning("block {} at height {} is invalid: {}", node.hash.display_hex(), node.height.value,
-                     connected->reject_reason);
+        log_.warning(
+            "block {} at height {} is invalid: {}", node.hash.display_hex(), node.height.value,
+            Rejection{.reason = connected->reject_reason, .message = connected->reject_message}.text());
         state_.mark_failed(node);
         return Connect::invalid;
     }
@@ -184,7 +186,8 @@ Result<void> Activation::invalidate(HeaderNode& node) {
         if (above != nullptr) state_.mark_failed_child(*above);
         above = &tip;
         state_.add_candidate(*tip.previous);
-        end_step_at(*tip.previous, tip.previous);
+        // One tip update for the whole way back, as Core has it: -blocknotify runs once.
+        if (&tip == &node) end_step_at(*tip.previous, tip.previous);
         if (auto made = host_.step_made(); !made) return made;
     }
     state_.mark_failed(node);

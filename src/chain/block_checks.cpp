@@ -9,6 +9,8 @@
 #include "primitives/script.hpp"
 #include "primitives/sha256.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -38,9 +40,10 @@ std::size_t count_legacy_sigops(const TransactionView& transaction) {
 Verdict check_merkle_root(const ParsedBlock& block) {
     const MerkleResult merkle = block_merkle_root(block);
     if (MerkleRoot(merkle.root) != block.header().merkle_root) {
-        return reject("bad-txnmrklroot", Rejection::Kind::mutated);
+        return reject("bad-txnmrklroot", "hashMerkleRoot mismatch", Rejection::Kind::mutated);
     }
-    if (merkle.mutated) return reject("bad-txns-duplicate", Rejection::Kind::mutated);
+    if (merkle.mutated)
+        return reject("bad-txns-duplicate", "duplicate transaction", Rejection::Kind::mutated);
     return {};
 }
 
@@ -48,6 +51,7 @@ Verdict check_merkle_root(const ParsedBlock& block) {
 /// signature operations. One walk finds all three.
 Verdict check_transactions(const ParsedBlock& block) {
     const char* broken = nullptr;
+    std::size_t broken_at = 0;
     bool starts_with_coinbase = false;
     bool more_coinbases = false;
     std::size_t sigops = 0;
@@ -60,15 +64,22 @@ Verdict check_transactions(const ParsedBlock& block) {
                                                  } else {
                                                      more_coinbases |= coinbase;
                                                  }
-                                                 if (broken == nullptr)
+                                                 if (broken == nullptr) {
                                                      broken = check_transaction(transaction, scratch);
+                                                     broken_at = position;
+                                                 }
                                                  sigops += count_legacy_sigops(transaction);
                                              });
     BLOCKPUB_CHECK(walked.has_value(), "a block that has been parsed");
-    if (!starts_with_coinbase) return reject("bad-cb-missing");
-    if (more_coinbases) return reject("bad-cb-multiple");
-    if (broken != nullptr) return reject(broken);
-    if (sigops * kWitnessScale > kMaxBlockSigopsCost) return reject("bad-blk-sigops");
+    if (!starts_with_coinbase) return reject("bad-cb-missing", "first tx is not coinbase");
+    if (more_coinbases) return reject("bad-cb-multiple", "more than one coinbase");
+    if (broken != nullptr) {
+        // The blank at the end is Core's, whose transaction checks have no message of their own.
+        return reject(broken, fmt::format("Transaction check failed (tx hash {}) ",
+                                          block.transactions()[broken_at].txid.display_hex()));
+    }
+    if (sigops * kWitnessScale > kMaxBlockSigopsCost)
+        return reject("bad-blk-sigops", "out-of-bounds SigOpCount");
     return {};
 }
 
@@ -106,7 +117,9 @@ Verdict check_commitment(const ParsedBlock& block, const TransactionView& coinba
         return items < 2;
     });
     if (items != 1 || nonce.size() != kNonceSize) {
-        return reject("bad-witness-nonce-size", Rejection::Kind::mutated);
+        return reject("bad-witness-nonce-size",
+                      "CheckWitnessMalleation : invalid witness reserved value size",
+                      Rejection::Kind::mutated);
     }
     std::optional<Digest256> root = ahead == nullptr ? std::nullopt : ahead->root();
     if (!root) root = block_witness_merkle_root(block);
@@ -119,13 +132,20 @@ Verdict check_commitment(const ParsedBlock& block, const TransactionView& coinba
             std::memcmp(output.script.data() + kCommitmentOffset, expected.data(), expected.size()) == 0;
         return false;
     });
-    if (!matches) return reject("bad-witness-merkle-match", Rejection::Kind::mutated);
+    if (!matches) {
+        return reject("bad-witness-merkle-match",
+                      "CheckWitnessMalleation : witness merkle commitment mismatch",
+                      Rejection::Kind::mutated);
+    }
     return {};
 }
 
 Verdict check_no_witness(const ParsedBlock& block) {
     const bool any = std::ranges::any_of(block.transactions(), &ParsedBlock::Entry::has_witness);
-    if (any) return reject("unexpected-witness", Rejection::Kind::mutated);
+    if (any) {
+        return reject("unexpected-witness", "CheckWitnessMalleation : unexpected witness data found",
+                      Rejection::Kind::mutated);
+    }
     return {};
 }
 
@@ -138,6 +158,13 @@ Verdict check_witness(const ParsedBlock& block, WitnessRootAhead* ahead) {
 
 }  // namespace
 
+bool body_matches_header(const ParsedBlock& block) {
+    if (check_merkle_root(block)) return false;
+    const auto& entries = block.transactions();
+    const bool witness = std::ranges::any_of(entries, &ParsedBlock::Entry::has_witness);
+    return !witness || !check_witness(block, nullptr);
+}
+
 Verdict check_block_context_free(const ParsedBlock& block, const ChainParams& params,
                                  bool check_proof_of_work) {
     if (check_proof_of_work) {
@@ -147,7 +174,7 @@ Verdict check_block_context_free(const ParsedBlock& block, const ChainParams& pa
     const std::size_t count = block.transactions().size();
     if (count == 0 || count * kWitnessScale > kMaxBlockWeight ||
         block.stripped_size() * kWitnessScale > kMaxBlockWeight) {
-        return reject("bad-blk-length");
+        return reject("bad-blk-length", "size limits failed");
     }
     return check_transactions(block);
 }
@@ -175,13 +202,14 @@ Verdict check_block_in_context(const CheckedBlock& checked, const HeaderNode& pa
     // BIP 113: once CSV is in force, time locks are held against the median time past.
     const std::int64_t cutoff =
         height >= params.csv_height ? parent.median_time_past() : std::int64_t{block.header().time};
-    if (!all_final(block, height, cutoff)) return reject("bad-txns-nonfinal");
+    if (!all_final(block, height, cutoff)) return reject("bad-txns-nonfinal", "non-final transaction");
     if (height >= params.bip34_height && !begins_with_height(block.transaction(0), height)) {
-        return reject("bad-cb-height");
+        return reject("bad-cb-height", "block height mismatch in coinbase");
     }
     const Verdict witness = height >= params.segwit_height ? checked.witness : check_no_witness(block);
     if (witness) return witness;
-    if (block.weight() > kMaxBlockWeight) return reject("bad-blk-weight");
+    if (block.weight() > kMaxBlockWeight)
+        return reject("bad-blk-weight", "ContextualCheckBlock : weight limit failed");
     return {};
 }
 

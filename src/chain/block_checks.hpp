@@ -18,6 +18,11 @@ namespace blockpub {
 [[nodiscard]] Verdict check_block_context_free(const ParsedBlock& block, const ChainParams& params,
                                                bool check_proof_of_work = true);
 
+/// Whether the transactions of a block, and its witnesses where it has some, are those that its header
+/// commits to: true of every block that was accepted, as long as its bytes are what they were. Thread safety:
+/// from any thread.
+[[nodiscard]] bool body_matches_header(const ParsedBlock& block);
+
 /// A block with the outcome of every check that needs no ancestor: what costs time is done on the thread that
 /// has the block, and the chain thread only looks at it. Thread safety: immutable after check.
 struct CheckedBlock {

@@ -216,7 +216,7 @@ Result<std::string> ChainCore::test_block(const CheckedBlock& checked) {
     if (halted_) return std::unexpected(*halted_);
     HeaderNode& tip = *state_->active().tip();
     if (checked.block.header().previous != tip.hash) return std::string("inconclusive-not-best-prevblk");
-    if (const Verdict broken = acceptance_->test_block(checked)) return broken->reason;
+    if (const Verdict broken = acceptance_->test_block(checked)) return broken->text();
     BlockUnderTest on_tip(checked.block, tip);
     return coins_.test(on_tip);
 }
@@ -230,7 +230,7 @@ Result<void> ChainCore::import_block(const CheckedBlock& checked) {
     } else if (checked.context_free) {
         ++import_.invalid;
         log_.warning("import: block {} is invalid: {}", block.hash().display_hex(),
-                     checked.context_free->reason);
+                     checked.context_free->text());
     } else if (known == nullptr && state_->tree().find(block.header().previous) == nullptr) {
         if (auto kept = keep_waiting(block); !kept) return kept;
     } else if (auto imported = import_with_parent(checked, std::nullopt); !imported) {
@@ -249,7 +249,7 @@ Result<void> ChainCore::import_with_parent(const CheckedBlock& checked,
     if (accepted->rejection) {
         ++import_.invalid;
         log_.warning("import: block {} is invalid: {}", block.hash().display_hex(),
-                     accepted->rejection->reason);
+                     accepted->rejection->text());
         return {};
     }
     ++(accepted->fresh ? import_.accepted : import_.known);

@@ -45,15 +45,17 @@ class BlockInChain {
 class CoinsEngine {
  public:
     struct Connected {
-        std::string reject_reason;  ///< Core's, when the block breaks a rule; nothing has changed then
-        SharedBytes undo;           ///< stored beside the block; empty: none
-        SharedBytes facts;          ///< likewise
+        std::string reject_reason;   ///< Core's, when the block breaks a rule; nothing has changed then
+        std::string reject_message;  ///< Core's debug message with it; may be empty
+        SharedBytes undo;            ///< stored beside the block; empty: none
+        SharedBytes facts;           ///< likewise
     };
 
     virtual ~CoinsEngine() = default;
     [[nodiscard]] virtual Result<Connected> connect(BlockInChain& block) = 0;
     [[nodiscard]] virtual Result<void> disconnect(BlockInChain& block) = 0;
-    /// All rules of connect, without a change. Result: the reject reason, empty when valid.
+    /// All rules of connect, without a change. Result: the reject reason, with Core's message behind a comma
+    /// where there is one; empty when valid.
     [[nodiscard]] virtual Result<std::string> test(BlockInChain& block) = 0;
 
     /// Shows readers all that was connected and disconnected, as the coins of `tip`.

@@ -5,6 +5,7 @@
 #include "chain/connect_block.hpp"
 #include "chain/facts.hpp"
 #include "chain/undo.hpp"
+#include "chain/verdict.hpp"
 
 #include <fmt/format.h>
 
@@ -18,7 +19,10 @@ Result<CoinsEngine::Connected> CoinsLedger::connect(BlockInChain& block) {
     auto connected = connect_coins(block, changes, params_);
     if (!connected) return forward_error(connected);
     if (!connected->reject_reason.empty()) {
-        return Connected{.reject_reason = std::move(connected->reject_reason), .undo = {}, .facts = {}};
+        return Connected{.reject_reason = std::move(connected->reject_reason),
+                         .reject_message = std::move(connected->reject_message),
+                         .undo = {},
+                         .facts = {}};
     }
     auto parsed = block.parsed();
     if (!parsed) return forward_error(parsed);
@@ -49,7 +53,9 @@ Result<std::string> CoinsLedger::test(BlockInChain& block) {
     BlockCoins changes(coins_);
     auto connected = connect_coins(block, changes, params_);
     if (!connected) return forward_error(connected);
-    return std::move(connected->reject_reason);
+    return Rejection{.reason = std::move(connected->reject_reason),
+                     .message = std::move(connected->reject_message)}
+        .text();
 }
 
 std::optional<Tip> CoinsLedger::stored_tip() const {

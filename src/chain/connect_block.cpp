@@ -42,6 +42,31 @@ bool is_one_of(std::span<const HeightAndHash> list, Height height, const BlockHa
     });
 }
 
+/// As Core writes amounts: two digits behind the point at least, eight at most.
+std::string format_money(Amount amount) {
+    std::string text = fmt::format("{}.{:08}", amount / kCoin, amount % kCoin);
+    while (text.ends_with('0') && text[text.size() - 3] != '.') text.pop_back();
+    return text;
+}
+
+/// Core's message with a reason of check_inputs.
+std::string message_of_inputs(const std::string& reason, const TransactionView& transaction,
+                              const SpentCoins& spent, Height height) {
+    if (reason == "bad-txns-premature-spend-of-coinbase") {
+        const auto immature = std::ranges::find_if(spent, [&](const Coin& coin) {
+            return coin.coinbase && height.value - coin.height.value < kCoinbaseMaturity;
+        });
+        return fmt::format("tried to spend coinbase at depth {}", height.value - immature->height.value);
+    }
+    if (reason == "bad-txns-in-belowout") {
+        Amount value_in = 0;
+        for (const Coin& coin : spent) value_in += coin.amount;
+        return fmt::format("value in ({}) < value out ({})", format_money(value_in),
+                           format_money(value_out(transaction)));
+    }
+    return {};
+}
+
 /// Connects the transactions of one block, one after the other.
 class Connector {
  public:
@@ -70,6 +95,7 @@ class Connector {
     const ChainParams& params_;
     const bool repeats_coinbase_;
     BlockUndo undo_;
+    std::string message_;  // with the reason that ends the walk
     Amount fees_ = 0;
     std::int64_t sigops_cost_ = 0;
 };
@@ -105,6 +131,7 @@ Result<std::string> Connector::gather_spent(const TransactionView& transaction, 
             failure = std::move(coin.error());
         } else if (*coin == nullptr) {
             reason = "bad-txns-inputs-missingorspent";
+            message_ = "CheckTxInputs: inputs missing/spent";
         } else {
             spent.push_back(**coin);
         }
@@ -127,8 +154,10 @@ bool Connector::sequence_locked(const TransactionView& transaction, const SpentC
 
 std::string Connector::check_spending(const TransactionView& transaction, const SpentCoins& spent) {
     Amount fee = 0;
-    if (std::string reason = check_inputs(transaction, spent, block_.height(), fee); !reason.empty())
+    if (std::string reason = check_inputs(transaction, spent, block_.height(), fee); !reason.empty()) {
+        message_ = message_of_inputs(reason, transaction, spent, block_.height());
         return reason;
+    }
     fees_ += fee;
     if (fees_ > kMaxMoney) return "bad-txns-accumulated-fee-outofrange";
     if (sequence_locked(transaction, spent)) return "bad-txns-nonfinal";
@@ -182,8 +211,9 @@ Result<std::string> Connector::connect_transactions() {
 }
 
 Result<ConnectedCoins> Connector::run() {
-    const auto rejected = [](std::string reason) {
-        return ConnectedCoins{.reject_reason = std::move(reason), .undo = {}};
+    const auto rejected = [](std::string reason, std::string message) {
+        return ConnectedCoins{
+            .reject_reason = std::move(reason), .reject_message = std::move(message), .undo = {}};
     };
     coins_.reserve(kOutpointsOfTransaction * parsed_.transactions().size());
     const bool must_not = must_not_repeat();
@@ -193,7 +223,7 @@ Result<ConnectedCoins> Connector::run() {
     if (must_not && !can_wait) {
         auto repeats = repeats_unspent(coins_);
         if (!repeats) return forward_error(repeats);
-        if (*repeats) return rejected("bad-txns-BIP30");
+        if (*repeats) return rejected("bad-txns-BIP30", {});
     }
     auto reason = connect_transactions();
     if (!reason) return forward_error(reason);
@@ -201,10 +231,10 @@ Result<ConnectedCoins> Connector::run() {
         BlockCoins before = coins_.unchanged();
         auto repeats = repeats_unspent(before);
         if (!repeats) return forward_error(repeats);
-        if (*repeats) return rejected("bad-txns-BIP30");
+        if (*repeats) return rejected("bad-txns-BIP30", {});
     }
-    if (!reason->empty()) return rejected(std::move(*reason));
-    return ConnectedCoins{.reject_reason = {}, .undo = std::move(undo_)};
+    if (!reason->empty()) return rejected(std::move(*reason), std::move(message_));
+    return ConnectedCoins{.reject_reason = {}, .reject_message = {}, .undo = std::move(undo_)};
 }
 
 Error does_not_fit(const BlockInChain& block, const char* what) {

@@ -16,7 +16,8 @@ namespace blockpub {
 [[nodiscard]] bool repeats_earlier_coinbase(Height height, const BlockHash& hash);
 
 struct ConnectedCoins {
-    std::string reject_reason;  ///< Core's; empty when the block keeps all rules
+    std::string reject_reason;   ///< Core's; empty when the block keeps all rules
+    std::string reject_message;  ///< Core's debug message with it; may be empty
     BlockUndo undo;
 };
 

@@ -20,14 +20,18 @@ struct Rejection {
         time_future,       ///< may become valid as time passes
     };
     Kind kind = Kind::consensus;
-    std::string reason;  ///< Core's reject reason
+    std::string reason;   ///< Core's reject reason
+    std::string message;  ///< Core's debug message, for people; may be empty
+    /// Both, as Core's texts and log have them.
+    [[nodiscard]] std::string text() const { return message.empty() ? reason : reason + ", " + message; }
 };
 
 /// Nothing when all rules are kept.
 using Verdict = std::optional<Rejection>;
 
-[[nodiscard]] inline Verdict reject(std::string reason, Rejection::Kind kind = Rejection::Kind::consensus) {
-    return Rejection{kind, std::move(reason)};
+[[nodiscard]] inline Verdict reject(std::string reason, std::string message = {},
+                                    Rejection::Kind kind = Rejection::Kind::consensus) {
+    return Rejection{kind, std::move(reason), std::move(message)};
 }
 
 }  // namespace blockpub

@@ -306,6 +306,25 @@ TEST_CASE("bytes that are no block have no witness root, and may be given up at 
     const WitnessRootAhead never_asked(raw);
 }
 
+TEST_CASE("with the reason comes Core's message") {
+    const auto text_of = [](const BlockSpec& spec) {
+        const Verdict verdict = verdict_on(check(build_block(spec)));
+        return verdict ? verdict->text() : std::string();
+    };
+    BlockSpec two_coinbases = child_spec(regtest_genesis());
+    two_coinbases.transactions = {coinbase_for(two_coinbases)};
+    CHECK(text_of(two_coinbases) == "bad-cb-multiple, more than one coinbase");
+    BlockSpec negative = child_spec(regtest_genesis());
+    negative.transactions = {spend(kSomeOutpoint, -1)};
+    CHECK(text_of(negative) == "bad-txns-vout-negative, Transaction check failed (tx hash " +
+                                   negative.transactions[0].txid().display_hex() + ") ");
+    BlockSpec heavy = child_spec(regtest_genesis());
+    heavy.transactions = {spend(kSomeOutpoint, 5)};
+    heavy.transactions[0].inputs[0].witness = {Bytes(4'000'000, 0)};
+    CHECK(text_of(heavy) == "bad-blk-weight, ContextualCheckBlock : weight limit failed");
+    CHECK(Rejection{.reason = "bad-cb-amount"}.text() == "bad-cb-amount");
+}
+
 TEST_CASE("a block without transactions is too short, if its merkle root is that of none") {
     BlockHeader header;
     header.version = 0x20000000;

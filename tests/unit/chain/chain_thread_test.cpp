@@ -183,16 +183,16 @@ TEST_CASE("a block under test must extend the tip and keep every rule but proof 
     CHECK(test(spec) == "");
     CHECK(must(node.store().snapshot()).header(build_block(spec).hash).error().code == Errc::not_found);
     spec.version = 1;
-    CHECK(test(spec) == "bad-version(0x00000001)");
+    CHECK(test(spec) == "bad-version(0x00000001), rejected nVersion=0x00000001 block");
     spec = child_spec(a[1]);
     spec.time = 0;
-    CHECK(test(spec) == "time-too-old");
+    CHECK(test(spec) == "time-too-old, block's timestamp is too early");
     spec = child_spec(a[1]);
     spec.height = {7};
-    CHECK(test(spec) == "bad-cb-height");
+    CHECK(test(spec) == "bad-cb-height, block height mismatch in coinbase");
     spec = child_spec(a[1]);
     spec.transactions = {spend({.txid = Txid(sha256d(Bytes{1})), .position = 0}, -1)};
-    CHECK(test(spec) == "bad-txns-vout-negative");
+    CHECK(test(spec).starts_with("bad-txns-vout-negative, Transaction check failed (tx hash "));
     CHECK(test(child_spec(a[0])) == "inconclusive-not-best-prevblk");
     CHECK(node.tip() == a[1].hash);
 }

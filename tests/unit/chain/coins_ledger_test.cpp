@@ -262,3 +262,26 @@ TEST_CASE("undo data that is gone is an error that names the block") {
     CHECK(refused.error().context.find(kBestHash) != std::string::npos);
     CHECK(refused.error().context.find("undo data") != std::string::npos);
 }
+
+TEST_CASE("what is wrong with a spent coin is said in Core's words") {
+    Node node;
+    const auto branch = build_branch(regtest_genesis(), 101, 1);
+    node.chain->submit_all(branch);
+    const auto verdict_on = [&](TransactionSpec transaction) {
+        BlockSpec spec = child_spec(branch.back());
+        spec.transactions = {std::move(transaction)};
+        return must(node.chain->chain().test_block(build_block(spec).raw));
+    };
+    const Outpoint ripe{.txid = branch[0].coinbase.txid(), .position = 0};
+    const Outpoint unripe{.txid = branch[9].coinbase.txid(), .position = 0};
+    CHECK(verdict_on(spend(ripe, 50 * kCoin)).empty());
+    CHECK(verdict_on(spend(ripe, 50 * kCoin + 1)) ==
+          "bad-txns-in-belowout, value in (50.00) < value out (50.00000001)");
+    CHECK(verdict_on(spend(unripe, 1)) ==
+          "bad-txns-premature-spend-of-coinbase, tried to spend coinbase at depth 92");
+    CHECK(verdict_on(spend({.txid = ripe.txid, .position = 7}, 1)) ==
+          "bad-txns-inputs-missingorspent, CheckTxInputs: inputs missing/spent");
+    BlockSpec greedy = child_spec(branch.back());
+    greedy.coinbase_amount = 51 * kCoin;
+    CHECK(must(node.chain->chain().test_block(build_block(greedy).raw)) == "bad-cb-amount");
+}

@@ -76,19 +76,20 @@ struct MineRequest {
     Script coinbase_script;
     std::vector<SharedBytes> transactions;  ///< serialized, in the order of the block
     Amount fees = 0;                        ///< of the transactions, as far as the coinbase takes them
-    std::uint64_t max_tries = 1'000'000;
+    std::uint64_t max_tries = 1'000'000;    ///< nonces that may miss
     bool submit = true;
 };
 
 struct MinedBlock {
     BlockHash hash;
     SharedBytes raw;
+    std::uint64_t missed_tries = 0;  ///< nonces that missed before the one that did not
 };
 
 /// Makes blocks on regtest.
 /// Thread safety: from any thread. Blocking: until the block is durable, or max_tries are used up.
-/// Errors: invalid_argument (the block would be invalid; the context is Core's text), unavailable (no nonce
-/// found), stopped.
+/// Errors: invalid_argument (the block would be invalid; the context is Core's text), corrupt (it was made
+/// and not taken, likewise), unavailable (no nonce found), stopped.
 class BlockMiner {
  public:
     virtual ~BlockMiner() = default;

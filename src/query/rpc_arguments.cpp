@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 
 namespace blockpub {
@@ -171,6 +172,15 @@ std::expected<int, RpcError> int_argument(JsonValue value) {
         return rpc_fail(RpcCode::misc_error, "JSON integer out of range");
     }
     return static_cast<int>(*wide);
+}
+
+std::expected<std::uint64_t, RpcError> unsigned_argument(JsonValue value) {
+    if (value.kind() != JsonKind::number) return wrong_type(value.kind(), JsonKind::number);
+    const std::string_view digits = value.text();
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (error == std::errc() && end == digits.data() + digits.size()) return number;
+    return rpc_fail(RpcCode::misc_error, "JSON integer out of range");
 }
 
 }  // namespace blockpub

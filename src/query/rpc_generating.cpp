@@ -18,7 +18,7 @@ namespace blockpub {
 
 namespace {
 
-constexpr std::int64_t kDefaultTries = 1'000'000;
+constexpr std::uint64_t kDefaultTries = 1'000'000;
 // What a block has room for, header and coinbase left out.
 constexpr std::size_t kMostWeight = 3'992'000;
 constexpr std::int64_t kMostSigopsCost = 79'600;
@@ -63,23 +63,47 @@ Result<MinedBlock> mine_mempool(const RpcContext& context, BlockMiner& miner, Mi
     }
 }
 
-/// Makes `count` blocks one after the other; fewer when the tries for one run out, or the daemon is stopped.
-RpcOutcome mine_blocks(const RpcContext& context, const RpcCall& call, const Script& script) {
+using Tries = std::expected<std::uint64_t, RpcError>;
+
+/// As Core's generatetoaddress has it: an int, whose -1 means as many as 64 bits can count.
+Tries tries_as_int(const RpcCall& call) {
+    if (!call.arguments.has(2)) return kDefaultTries;
+    const auto tries = int_argument(call.arguments[2]);
+    if (!tries) return std::unexpected(tries.error());
+    return static_cast<std::uint64_t>(*tries);
+}
+
+/// As Core's generatetodescriptor has it: a whole number of 64 bits.
+Tries tries_as_unsigned(const RpcCall& call) {
+    if (!call.arguments.has(2)) return kDefaultTries;
+    return unsigned_argument(call.arguments[2]);
+}
+
+/// Makes `count` blocks one after the other; fewer when the tries for all of them run out, or the daemon is
+/// stopped.
+RpcOutcome mine_blocks(const RpcContext& context, const RpcCall& call, int count, std::uint64_t tries,
+                       const Script& script) {
     const auto miner = miner_of(context);
     if (!miner) return std::unexpected(miner.error());
-    const auto count = int_argument(call.arguments[0]);
-    if (!count) return std::unexpected(count.error());
-    const auto tries = call.arguments.has(2) ? integer_argument(call.arguments[2]) : kDefaultTries;
-    if (!tries) return std::unexpected(tries.error());
-    MineRequest request{.coinbase_script = script,
-                        .max_tries = *tries < 0 ? 0 : static_cast<std::uint64_t>(*tries)};
+    MineRequest request{.coinbase_script = script, .max_tries = tries};
     call.result.begin_array();
-    for (int i = 0; i < *count; ++i) {
+    for (int i = 0; i < count; ++i) {
         const auto block = mine_mempool(context, **miner, request);
         if (!block) {
-            if (block.error().code == Errc::unavailable || block.error().code == Errc::stopped) break;
-            return rpc_fail(block.error());
+            switch (block.error().code) {
+                case Errc::unavailable:
+                case Errc::stopped:
+                    call.result.end_array();
+                    return {};
+                case Errc::invalid_argument:
+                    return rpc_fail(RpcCode::misc_error, "CreateNewBlock: " + block.error().context);
+                case Errc::corrupt:
+                    return rpc_fail(RpcCode::internal_error, block.error().context);
+                default:
+                    return rpc_fail(block.error());
+            }
         }
+        request.max_tries -= block->missed_tries;
         call.result.string(block->hash.display_hex());
     }
     call.result.end_array();
@@ -87,15 +111,23 @@ RpcOutcome mine_blocks(const RpcContext& context, const RpcCall& call, const Scr
 }
 
 RpcOutcome generate_to_address(const RpcContext& context, const RpcCall& call) {
+    const auto count = int_argument(call.arguments[0]);
+    if (!count) return std::unexpected(count.error());
+    const auto tries = tries_as_int(call);
+    if (!tries) return std::unexpected(tries.error());
     const auto script = address_to_script(call.arguments[1].text(), *context.params);
     if (!script) return rpc_fail(RpcCode::invalid_address_or_key, "Error: Invalid address");
-    return mine_blocks(context, call, *script);
+    return mine_blocks(context, call, *count, *tries, *script);
 }
 
 RpcOutcome generate_to_descriptor(const RpcContext& context, const RpcCall& call) {
+    const auto count = int_argument(call.arguments[0]);
+    if (!count) return std::unexpected(count.error());
+    const auto tries = tries_as_unsigned(call);
+    if (!tries) return std::unexpected(tries.error());
     const auto script = descriptor_to_script(call.arguments[1].text(), *context.params);
     if (!script) return rpc_fail(RpcCode::invalid_address_or_key, script.error().context);
-    return mine_blocks(context, call, *script);
+    return mine_blocks(context, call, *count, *tries, *script);
 }
 
 std::expected<Script, RpcError> output_script(const RpcContext& context, std::string_view output) {
@@ -146,6 +178,8 @@ RpcOutcome generate_block(const RpcContext& context, const RpcCall& call) {
             return rpc_fail(RpcCode::verify_error, block.error().context);
         if (block.error().code == Errc::unavailable)
             return rpc_fail(RpcCode::misc_error, "Failed to make block.");
+        if (block.error().code == Errc::corrupt)
+            return rpc_fail(RpcCode::internal_error, block.error().context);
         return rpc_fail(block.error());
     }
     call.result.begin_object();
@@ -172,7 +206,7 @@ void add_generating_methods(std::vector<RpcMethod>& methods, const RpcContext& c
                             .type = ArgumentType::number,
                             .required = false,
                             .fallback = "1000000",
-                            .text = "hashes to try for a block"};
+                            .text = "hashes to try for all of the blocks"};
     methods.push_back({
         .category = "generating",
         .name = "generatetoaddress",

@@ -95,6 +95,7 @@ template <class Hash>
 [[nodiscard]] std::expected<std::int64_t, RpcError> integer_argument(JsonValue value);
 /// An integer that fits an int, as most of Core's methods want it.
 [[nodiscard]] std::expected<int, RpcError> int_argument(JsonValue value);
+[[nodiscard]] std::expected<std::uint64_t, RpcError> unsigned_argument(JsonValue value);
 
 template <class Hash>
 std::expected<Hash, RpcError> hash_argument(JsonValue value, std::string_view name) {

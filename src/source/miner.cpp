@@ -17,16 +17,24 @@ constexpr int kFreshStarts = 10;
 }  // namespace
 
 Result<MinedBlock> Miner::mine(const MineRequest& request) {
+    std::uint64_t tries = request.max_tries;
     auto block = valid_template(request);
+    // 32 bits may hold no nonce: then another time of the block, and another coinbase, give another chance.
+    while (block) {
+        const auto found = find_nonce(block->header, tries);
+        if (!found) return std::unexpected(found.error());
+        if (*found) break;
+        block = valid_template(request);
+    }
     if (!block) return forward_error(block);
-    if (auto found = find_nonce(block->header, request.max_tries); !found) return forward_error(found);
-    MinedBlock mined{.hash = block->header.hash(), .raw = block->assemble()};
+    MinedBlock mined{
+        .hash = block->header.hash(), .raw = block->assemble(), .missed_tries = request.max_tries - tries};
     if (!request.submit) return mined;
     auto outcome = chain_.submit_block(mined.raw);
     if (!outcome) return forward_error(outcome);
     if (outcome->kind == BlockOutcome::Kind::rejected ||
         outcome->kind == BlockOutcome::Kind::duplicate_invalid) {
-        return fail(Errc::invalid_argument, "ProcessNewBlock, block not accepted");
+        return fail(Errc::corrupt, "ProcessNewBlock, block not accepted");
     }
     return mined;
 }
@@ -56,18 +64,17 @@ Result<BlockTemplate> Miner::valid_template(const MineRequest& request) {
     }
 }
 
-Result<void> Miner::find_nonce(BlockHeader& header, std::uint64_t tries) const {
+Result<bool> Miner::find_nonce(BlockHeader& header, std::uint64_t& tries) const {
     auto bytes = header.encode();
     for (std::uint32_t nonce = 0;; ++nonce, --tries) {
-        if (tries == 0 || nonce == std::numeric_limits<std::uint32_t>::max()) {
-            return fail(Errc::unavailable, "no nonce found");
-        }
+        if (tries == 0) return fail(Errc::unavailable, "no nonce found");
+        if (nonce == std::numeric_limits<std::uint32_t>::max()) return false;
         if (nonce % 4096 == 0 && stopped_.load(std::memory_order_relaxed))
             return fail(Errc::stopped, "shutting down");
         write_le(&bytes[kNonceOffset], nonce);
         if (meets_proof_of_work(hash_header(bytes), header.bits, params_.pow_limit)) {
             header.nonce = nonce;
-            return {};
+            return true;
         }
     }
 }

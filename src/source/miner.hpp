@@ -32,7 +32,8 @@ class Miner final : public BlockMiner {
     [[nodiscard]] Result<BlockTemplate> new_template(const MineRequest& request) const;
     /// A template that passed every rule but proof of work.
     [[nodiscard]] Result<BlockTemplate> valid_template(const MineRequest& request);
-    [[nodiscard]] Result<void> find_nonce(BlockHeader& header, std::uint64_t tries) const;
+    /// Takes the nonces that miss from `tries`. Result: false, when none of all is good.
+    [[nodiscard]] Result<bool> find_nonce(BlockHeader& header, std::uint64_t& tries) const;
 
     Chain& chain_;
     const Store& store_;

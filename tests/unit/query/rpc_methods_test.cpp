@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -135,6 +136,23 @@ TEST_CASE("generating pays the address or descriptor, and ends when the tries do
     prepare(2);
     CHECK(fixture.call("generatetoaddress", "[5,\"" + address + "\",7]") == hashes(2));
     CHECK(fixture.miner.requests[0].max_tries == 7);
+    // The tries are those of all blocks together.
+    prepare(2);
+    fixture.miner.answers[0]->missed_tries = 5;
+    CHECK(fixture.call("generatetodescriptor", "[2,\"raw(51)\",7]") == hashes(2));
+    CHECK(fixture.miner.requests[1].max_tries == 2);
+    prepare(1);
+    CHECK(fixture.call("generatetoaddress", "[1,\"" + address + "\",-1]") == hashes(1));
+    CHECK(fixture.miner.requests[0].max_tries == std::numeric_limits<std::uint64_t>::max());
+    prepare(1);
+    CHECK(fixture.call("generatetodescriptor", "[1,\"raw(51)\",18446744073709551615]") == hashes(1));
+    CHECK(fixture.miner.requests[0].max_tries == std::numeric_limits<std::uint64_t>::max());
+    const std::string out_of_range = RpcFixture::error(-1, "JSON integer out of range");
+    CHECK(fixture.call("generatetoaddress", "[1,\"" + address + "\",8589934592]") == out_of_range);
+    CHECK(fixture.call("generatetodescriptor", "[1,\"raw(51)\",-1]") == out_of_range);
+    CHECK(fixture.call("generatetodescriptor", "[1,\"raw(51)\",18446744073709551616]") == out_of_range);
+    // Numbers are looked at before the address.
+    CHECK(fixture.call("generatetoaddress", "[8589934592,\"nonsense\"]") == out_of_range);
     prepare(1);
     CHECK(fixture.call("generatetodescriptor", "[1,\"raw(51)\"]") == hashes(1));
     CHECK(encode_hex(fixture.miner.requests[0].coinbase_script) == "51");
@@ -148,6 +166,16 @@ TEST_CASE("generating pays the address or descriptor, and ends when the tries do
     fixture.miner.answers.emplace_back(mined(1));
     fixture.miner.answers.emplace_back(std::unexpected(Error{Errc::io, "it broke"}));
     CHECK(fixture.call("generatetoaddress", "[2,\"" + address + "\"]") == RpcFixture::error(-1, "it broke"));
+    const auto fails_with = [&](Errc code, const std::string& context) {
+        fixture.miner.answers.clear();
+        // A mempool that changes meanwhile gets another chance, a few times.
+        for (int i = 0; i < 5; ++i) fixture.miner.answers.emplace_back(std::unexpected(Error{code, context}));
+        return fixture.call("generatetoaddress", "[1,\"" + address + "\"]");
+    };
+    CHECK(fails_with(Errc::invalid_argument, "TestBlockValidity failed: time-too-new") ==
+          RpcFixture::error(-1, "CreateNewBlock: TestBlockValidity failed: time-too-new"));
+    CHECK(fails_with(Errc::corrupt, "ProcessNewBlock, block not accepted") ==
+          RpcFixture::error(-32603, "ProcessNewBlock, block not accepted"));
 }
 
 TEST_CASE("generateblock takes serialized transactions, and no others") {

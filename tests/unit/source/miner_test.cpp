@@ -43,6 +43,19 @@ TEST_SUITE("source.miner") {
         CHECK(node.chain().status().tip.height.value == 20);
     }
 
+    TEST_CASE("nonces that missed are counted") {
+        RegtestChain node;
+        Miner miner(node.chain(), node.store(), regtest(), node.clock());
+        std::uint64_t missed = 0;
+        for (int i = 0; i < 30; ++i) {
+            const MinedBlock mined = must(miner.mine(request()));
+            const auto block = must(ParsedBlock::parse(mined.raw));
+            CHECK(mined.missed_tries == block.header().nonce);
+            missed += mined.missed_tries;
+        }
+        CHECK(missed > 0);  // every other nonce misses on regtest
+    }
+
     TEST_CASE("the coinbase is laid out as Core's: height and OP_0, the subsidy, the witness commitment") {
         RegtestChain node;
         Miner miner(node.chain(), node.store(), regtest(), node.clock());
@@ -107,7 +120,9 @@ TEST_SUITE("source.miner") {
         const auto mined = miner.mine(request({SharedBytes::copy_of(wrong.build())}));
         REQUIRE_FALSE(mined);
         CHECK(mined.error().code == Errc::invalid_argument);
-        CHECK(mined.error().context == "TestBlockValidity failed: bad-txns-vout-negative");
+        CHECK(mined.error().context ==
+              "TestBlockValidity failed: bad-txns-vout-negative, Transaction check failed (tx hash " +
+                  wrong.txid().display_hex() + ") ");
         CHECK(node.tip() == regtest().genesis_hash);
         CHECK_FALSE(miner.mine(request({SharedBytes::copy_of(Bytes{1, 2, 3})})));
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "chain/stored_block.hpp"
 
+#include "chain/block_checks.hpp"
+
 #include <fmt/format.h>
 
 #include <utility>
@@ -11,7 +13,7 @@ Result<ParsedBlock> read_stored_block(const Store& store, const BlobPlace& place
     auto raw = store.read_blob(place);
     if (!raw) return forward_error(raw);
     auto block = ParsedBlock::parse(std::move(*raw));
-    if (!block || block->hash() != hash) {
+    if (!block || block->hash() != hash || !body_matches_header(*block)) {
         return fail(Errc::corrupt, fmt::format("the stored block {} is damaged", hash.display_hex()));
     }
     return block;

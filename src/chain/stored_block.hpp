@@ -11,7 +11,8 @@
 
 namespace blockpub {
 
-/// Reads and decodes a block of the store, and makes sure that it is the one asked for.
+/// Reads and decodes a block of the store, and makes sure that every byte is the one asked for: the header by
+/// its hash, transactions and witnesses by what it commits to.
 /// Errors: corrupt, io, unavailable.
 [[nodiscard]] Result<ParsedBlock> read_stored_block(const Store& store, const BlobPlace& place,
                                                     const BlockHash& hash);

@@ -41,6 +41,8 @@ struct ChainOptions {
     std::uint64_t waiting_limit = std::uint64_t{4} << 30;  ///< stored bytes of blocks whose parent is unknown
     std::chrono::milliseconds commit_retry_first{100};
     std::chrono::milliseconds commit_retry_longest{10'000};
+    /// A call is answered with the reason once the disk has refused its reads or writes for so long.
+    std::chrono::milliseconds call_patience{30'000};
 };
 
 /// What became of a block that was handed in.
@@ -77,7 +79,9 @@ struct ChainStatus {
     bool importing = false;
     EventIndex durable_events = 0;  ///< all records below are committed and synced
     std::string write_error;        ///< why nothing can be written just now; empty when it can
+    std::string read_error;         ///< why a stored block that is needed cannot be read just now; likewise
     bool write_stopped = false;     ///< sticky: see Errc::outcome_unknown
+    std::string halted;             ///< sticky: why nothing is taken any more; empty while all is well
 };
 
 /// The one writer: a thread that checks, stores, connects, disconnects and commits, and then releases the
@@ -88,8 +92,10 @@ struct ChainStatus {
 ///
 /// Thread safety: every method from any thread.
 /// Ownership: borrows all that ChainOptions points to, which must outlive it.
-/// Blocking: as said for each; a full disk makes callers wait until there is room.
-/// Errors: stopped while shutting down; outcome_unknown once writing has stopped for good.
+/// Blocking: as said for each; a full disk makes callers wait until there is room, an import for as long as
+/// it takes, all others for ChainOptions::call_patience. Errors: stopped while shutting down; outcome_unknown
+/// once writing has stopped for good; io when patience has run out: the context says whether the call has
+/// changed something, which is then written and released later.
 class Chain {
  public:
     /// Loads the header tree, connects genesis in a fresh store, takes up where a crash left off, starts the
@@ -107,7 +113,7 @@ class Chain {
     [[nodiscard]] virtual Result<void> reconsider_block(const BlockHash& hash) = 0;
     [[nodiscard]] virtual Result<void> precious_block(const BlockHash& hash) = 0;
     /// Runs every rule on a block that extends the tip, except proof of work, without storing it.
-    /// Result: the reject reason, empty when valid.
+    /// Result: the reject reason, with Core's message behind a comma where there is one; empty when valid.
     [[nodiscard]] virtual Result<std::string> test_block(SharedBytes raw) = 0;
 
     /// Runs `work` on the chain thread, with the tip that transactions are to be held against; what it

@@ -126,6 +126,11 @@ std::unexpected<Error> ChainCore::halt(Error error) {
     if (!halted_) {
         halted_ = error;
         if (error.code == Errc::outcome_unknown) monitor_.set_write_stopped(error.context);
+        // The others have been told of where they arose, or concern nobody.
+        if (error.code == Errc::corrupt || error.code == Errc::unavailable) {
+            log_.error("{}; no block is taken from here on, what is there can still be read", error.context);
+            monitor_.set_halted(error.context);
+        }
     }
     return std::unexpected(std::move(error));
 }
@@ -357,6 +362,7 @@ Result<void> ChainCore::commit() {
 void ChainCore::publish_chain() {
     const HeaderNode* const tip = state_->active().tip();
     if (tip == nullptr) return;
+    monitor_.set_read_error({});
     monitor_.set_chain(tip_of(*tip), tip->time, tip->chainwork, tip_of(*state_->best_header()));
 }
 
@@ -378,6 +384,8 @@ bool ChainCore::wait_to_retry(const Error& error, unsigned failures) {
     if (error.code == Errc::disk_full) {
         waits_for_disk_ = true;
         monitor_.set_write_error(error.context);
+    } else {
+        monitor_.set_read_error(error.context);
     }
     if (failures == 1) log_.error("the chain stands still: {}; trying again until it works", error.context);
     RetryTimes times{options_.commit_retry_first, options_.commit_retry_longest};

@@ -61,47 +61,57 @@ Result<BlockOutcome> ChainThread::submit_block(SharedBytes raw) {
     WitnessRootAhead witness_root(raw);
     auto block = decode_submitted_block(std::move(raw));
     if (!block) return forward_error(block);
-    CheckedBlock checked = CheckedBlock::check(std::move(*block), *options_.params, true, &witness_root);
-    Result<BlockOutcome> answer = std::unexpected(stopped());
-    auto done = call([&](ChainCore& core) -> Result<void> {
-        answer = core.submit_block(std::move(checked));
-        if (!answer) return std::unexpected(answer.error());
+    struct Submission {
+        CheckedBlock checked;
+        BlockOutcome answer;
+    };
+    const auto submission = std::make_shared<Submission>(
+        Submission{CheckedBlock::check(std::move(*block), *options_.params, true, &witness_root), {}});
+    auto done = call([submission](ChainCore& core) -> Result<void> {
+        auto answer = core.submit_block(std::move(submission->checked));
+        if (!answer) return forward_error(answer);
+        submission->answer = std::move(*answer);
         return {};
     });
     if (!done) return forward_error(done);
-    return answer;
+    return std::move(submission->answer);
 }
 
 Result<void> ChainThread::submit_header(ByteSpan header) {
     if (header.size() < BlockHeader::kSize) return fail(Errc::corrupt, "Block header decode failed");
     const BlockHeader decoded = BlockHeader::decode(header);
-    return call([&](ChainCore& core) { return core.submit_header(decoded); });
+    return call([decoded](ChainCore& core) { return core.submit_header(decoded); });
 }
 
 Result<void> ChainThread::invalidate_block(const BlockHash& hash) {
-    return call([&](ChainCore& core) { return core.invalidate_block(hash); });
+    return call([hash](ChainCore& core) { return core.invalidate_block(hash); });
 }
 
 Result<void> ChainThread::reconsider_block(const BlockHash& hash) {
-    return call([&](ChainCore& core) { return core.reconsider_block(hash); });
+    return call([hash](ChainCore& core) { return core.reconsider_block(hash); });
 }
 
 Result<void> ChainThread::precious_block(const BlockHash& hash) {
-    return call([&](ChainCore& core) { return core.precious_block(hash); });
+    return call([hash](ChainCore& core) { return core.precious_block(hash); });
 }
 
 Result<std::string> ChainThread::test_block(SharedBytes raw) {
     auto block = decode_submitted_block(std::move(raw));
     if (!block) return forward_error(block);
-    const CheckedBlock checked = CheckedBlock::check(std::move(*block), *options_.params, false);
-    Result<std::string> answer = std::unexpected(stopped());
-    auto done = call([&](ChainCore& core) -> Result<void> {
-        answer = core.test_block(checked);
-        if (!answer) return std::unexpected(answer.error());
+    struct Trial {
+        CheckedBlock checked;
+        std::string answer;
+    };
+    const auto trial =
+        std::make_shared<Trial>(Trial{CheckedBlock::check(std::move(*block), *options_.params, false), {}});
+    auto done = call([trial](ChainCore& core) -> Result<void> {
+        auto answer = core.test_block(trial->checked);
+        if (!answer) return forward_error(answer);
+        trial->answer = std::move(*answer);
         return {};
     });
     if (!done) return forward_error(done);
-    return answer;
+    return std::move(trial->answer);
 }
 
 Result<void> ChainThread::on_mempool(const std::function<Result<void>(const HeaderNode& tip)>& work) {
@@ -114,20 +124,41 @@ std::optional<Error> ChainThread::refusal_locked() const {
     return std::nullopt;
 }
 
-/// Runs `work` on the chain thread and waits until what it did is durable and released. References that
-/// `work` holds are safe: the call does not return before the work is done or given up.
+/// Runs `work` on the chain thread and waits until what it did is durable and released. `work` must own what
+/// it uses: a caller whose patience has run out is gone while it goes on.
 Result<void> ChainThread::call(std::function<Result<void>(ChainCore&)> work) {
     const auto task = std::make_shared<Task>(Task{std::move(work), std::nullopt});
     MutexLock lock(queue_lock_);
     if (auto refused = refusal_locked()) return std::unexpected(std::move(*refused));
     calls_.push_back(task);
     work_arrived_.notify_one();
-    return wait_for_locked(*task);
+    return wait_patiently_locked(task);
 }
 
 Result<void> ChainThread::wait_for_locked(Task& task) {
     while (!task.outcome) task_done_.wait(queue_lock_);
     return std::move(*task.outcome);
+}
+
+/// As wait_for_locked, but not for longer than the disk may refuse to work. Work that only takes long is
+/// waited for.
+Result<void> ChainThread::wait_patiently_locked(const std::shared_ptr<Task>& task) {
+    while (!task->outcome) {
+        const auto now = std::chrono::steady_clock::now();
+        const auto trouble = monitor_.trouble();
+        const auto limit = (trouble ? trouble->since : now) + options_.call_patience;
+        if (trouble && now >= limit) return give_up_locked(task, trouble->reason);
+        static_cast<void>(task_done_.wait_until(queue_lock_, limit));
+    }
+    return std::move(*task->outcome);
+}
+
+std::unexpected<Error> ChainThread::give_up_locked(const std::shared_ptr<Task>& task,
+                                                   const std::string& reason) {
+    const bool begun = std::erase(calls_, task) == 0;
+    return fail(Errc::io, reason + (begun ? "; what this call changes is kept in memory, and is written and "
+                                            "announced once that works again"
+                                          : "; nothing was changed, call again once that works"));
 }
 
 void ChainThread::begin_import() {

@@ -74,6 +74,11 @@ class ChainThread final : public Chain, private RetryWait {
     [[nodiscard]] Result<void> call(std::function<Result<void>(ChainCore&)> work)
         BLOCKPUB_EXCLUDES(queue_lock_);
     [[nodiscard]] Result<void> wait_for_locked(Task& task) BLOCKPUB_REQUIRES(queue_lock_);
+    [[nodiscard]] Result<void> wait_patiently_locked(const std::shared_ptr<Task>& task)
+        BLOCKPUB_REQUIRES(queue_lock_);
+    [[nodiscard]] std::unexpected<Error> give_up_locked(const std::shared_ptr<Task>& task,
+                                                        const std::string& reason)
+        BLOCKPUB_REQUIRES(queue_lock_);
     [[nodiscard]] Result<void> enqueue_import(ImportItem item, std::size_t cost)
         BLOCKPUB_EXCLUDES(queue_lock_);
     [[nodiscard]] std::optional<Error> refusal_locked() const BLOCKPUB_REQUIRES(queue_lock_);

@@ -5,6 +5,8 @@
 #include "chain/chain.hpp"
 #include "primitives/work.hpp"
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -36,6 +38,30 @@ class ChainMonitor {
     void set_write_error(std::string error) BLOCKPUB_EXCLUDES(mutex_) {
         const MutexLock lock(mutex_);
         view_.status.write_error = std::move(error);
+        note_trouble_locked();
+    }
+    /// Empty when reading works again.
+    void set_read_error(std::string error) BLOCKPUB_EXCLUDES(mutex_) {
+        const MutexLock lock(mutex_);
+        view_.status.read_error = std::move(error);
+        note_trouble_locked();
+    }
+    void set_halted(std::string reason) BLOCKPUB_EXCLUDES(mutex_) {
+        const MutexLock lock(mutex_);
+        view_.status.halted = std::move(reason);
+    }
+    /// What the chain thread is held up by, and since when.
+    struct Trouble {
+        std::string reason;
+        std::chrono::steady_clock::time_point since;
+    };
+    [[nodiscard]] std::optional<Trouble> trouble() const BLOCKPUB_EXCLUDES(mutex_) {
+        const MutexLock lock(mutex_);
+        if (!trouble_since_) return std::nullopt;
+        const bool writing = !view_.status.write_error.empty();
+        return Trouble{
+            writing ? "cannot write: " + view_.status.write_error : "cannot read: " + view_.status.read_error,
+            *trouble_since_};
     }
     void set_write_stopped(std::string error) BLOCKPUB_EXCLUDES(mutex_) {
         const MutexLock lock(mutex_);
@@ -57,7 +83,16 @@ class ChainMonitor {
     }
 
  private:
+    void note_trouble_locked() BLOCKPUB_REQUIRES(mutex_) {
+        if (view_.status.write_error.empty() && view_.status.read_error.empty()) {
+            trouble_since_.reset();
+        } else if (!trouble_since_) {
+            trouble_since_ = std::chrono::steady_clock::now();
+        }
+    }
+
     mutable Mutex mutex_;
+    std::optional<std::chrono::steady_clock::time_point> trouble_since_ BLOCKPUB_GUARDED_BY(mutex_);
     View view_ BLOCKPUB_GUARDED_BY(mutex_);
     ImportCounters import_ BLOCKPUB_GUARDED_BY(mutex_);
 };

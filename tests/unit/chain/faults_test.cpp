@@ -314,3 +314,71 @@ TEST_CASE("a branch with a lost block is left until the block is given again") {
     CHECK(script.tell(node.released()) == "Da1 Cb1 Cb2 Tb2<g Cb3 Tb3<b2");
     CHECK(coins.chain() == std::vector{regtest_genesis().hash, b[0].hash, b[1].hash, b[2].hash});
 }
+
+TEST_CASE("a stored block whose body has changed is not connected, though its header still fits") {
+    for (const bool in_witness : {false, true}) {
+        CAPTURE(in_witness);
+        FakeCoins coins;
+        LineLogger logger;
+        auto options = RegtestChain::default_options();
+        options.chain.coins = &coins;
+        options.logger = &logger;
+        RegtestChain node(options);
+        const auto a = build_branch(regtest_genesis(), 1, 1);
+        const auto b = build_branch(regtest_genesis(), 2, 2);
+        node.submit_all(a);
+        node.submit_all({b[0]});
+        node.stop();
+        Bytes damaged(b[0].raw.bytes().begin(), b[0].raw.bytes().end());
+        // The block ends in the coinbase's lock time, and before it in the witness.
+        damaged[damaged.size() - (in_witness ? 6 : 1)] ^= 1;
+        {
+            const auto store = must(Store::open(node.store_options()));
+            HeaderRecord record = must(must(store->snapshot()).header(b[0].hash));
+            record.block = must(store->append_blob(SharedBytes::copy_of(damaged)));
+            StoreChanges changes;
+            changes.headers.emplace_back(b[0].hash, record);
+            store->apply(std::move(changes));
+            must(store->commit());
+        }
+        node.start();
+        coins.read_blocks(true);
+        CHECK(node.submit(b[1]) == "inconclusive");
+        CHECK(node.tip() == a[0].hash);
+        CHECK(logger.errors_with("is damaged") == 1);
+        CHECK(node.submit(b[0]).empty());
+        CHECK(node.tip() == b[1].hash);
+    }
+}
+
+TEST_CASE("a call is answered with the reason when the disk refuses writes for long, and made all the same") {
+    FaultPlan faults;
+    auto options = RegtestChain::default_options();
+    options.faults = &faults;
+    options.chain.call_patience = std::chrono::milliseconds{30};
+    RegtestChain node(options);
+    EventScript script;
+    const auto a = build_branch(regtest_genesis(), 2, 1);
+    script.name_branch(a, "a");
+    static_cast<void>(node.released());
+    faults.fail(Point::chain_commit, ENOSPC, kAlways);
+    const auto begun = node.chain().submit_block(a[0].raw);
+    REQUIRE_FALSE(begun);
+    CHECK(begun.error().code == Errc::io);
+    CHECK(begun.error().context.starts_with("cannot write: "));
+    CHECK(begun.error().context.find("kept in memory") != std::string::npos);
+    CHECK(node.tip() == a[0].hash);
+    // Whoever comes now does not wait again, and has changed nothing.
+    for (const auto& refused :
+         {node.chain().invalidate_block(a[0].hash), node.chain().reconsider_block(a[0].hash)}) {
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error().context.find("nothing was changed") != std::string::npos);
+    }
+    CHECK(node.released().empty());
+    faults.heal();
+    node.chain().begin_import();
+    must(node.chain().end_import());  // waits as long as it takes
+    CHECK(script.tell(node.released()) == "Ca1 Ta1<g");
+    CHECK(node.submit(a[1]).empty());
+    CHECK(script.tell(node.released()) == "Ca2 Ta2<a1");
+}

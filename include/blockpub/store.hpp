@@ -130,6 +130,8 @@ struct StoreStatus {
     std::uint64_t failed_commits = 0;        ///< tried again later, nothing lost
     bool write_stopped = false;              ///< a sync failed; see Errc::outcome_unknown
     std::string last_error;
+    std::uint64_t read_failures = 0;         ///< reads of a stored block that the disk refused, or that gave other bytes
+    std::string last_read_error;
     std::uint64_t pending_bytes = 0;         ///< published to readers, not yet committed
     std::uint64_t segments = 0;
     std::uint64_t open_segments = 0;

@@ -24,6 +24,14 @@ std::string format_status(const StatusFacts& facts) {
     } else if (!facts.chain.write_error.empty()) {
         line += fmt::format("cannot write just now ({}), trying again; ", facts.chain.write_error);
     }
+    if (!facts.chain.halted.empty())
+        line += fmt::format("NO BLOCK IS TAKEN ANY MORE ({}); ", facts.chain.halted);
+    if (!facts.chain.read_error.empty())
+        line += fmt::format("cannot read just now ({}), trying again; ", facts.chain.read_error);
+    if (facts.read_failures != 0) {
+        line += fmt::format("{} times a stored block could not be read (last: {}); ", facts.read_failures,
+                            facts.last_read_error);
+    }
     if (!facts.failing.empty()) line += fmt::format("cannot send at {}; ", fmt::join(facts.failing, ", "));
     line += fmt::format("tip {} {}, {} old{}; blocks by {}; ", facts.chain.tip.height.value,
                         facts.chain.tip.hash.display_hex(),

@@ -13,7 +13,9 @@ namespace blockpub {
 /// What somebody at the terminal wants to know of a running daemon.
 struct StatusFacts {
     ChainStatus chain;
-    std::int64_t now = 0;                ///< Unix time, in seconds
+    std::int64_t now = 0;             ///< Unix time, in seconds
+    std::uint64_t read_failures = 0;  ///< reads of stored blocks that should have gone well
+    std::string last_read_error;
     std::string source;                  ///< where blocks come from just now
     std::vector<std::string> endpoints;  ///< of ZeroMQ, as bound
     std::vector<std::string> failing;    ///< those of them that cannot send just now

@@ -28,6 +28,8 @@ void write_store(JsonWriter& out, const StoreStatus& status) {
     out.member("failed_commits", status.failed_commits);
     out.member("write_stopped", status.write_stopped);
     out.member("last_error", std::string_view(status.last_error));
+    out.member("read_failures", status.read_failures);
+    out.member("last_read_error", std::string_view(status.last_read_error));
     out.member("pending_bytes", status.pending_bytes);
     out.member("segments", status.segments);
     out.member("open_segments", status.open_segments);
@@ -62,7 +64,9 @@ void write_chain(JsonWriter& out, const Chain& chain) {
     out.member("importing", status.importing);
     out.member("durable_events", status.durable_events);
     out.member("write_error", std::string_view(status.write_error));
+    out.member("read_error", std::string_view(status.read_error));
     out.member("write_stopped", status.write_stopped);
+    out.member("halted", std::string_view(status.halted));
     out.end_object();
 
     const ImportCounters counters = chain.import_counters();
@@ -169,7 +173,12 @@ void add_status_methods(std::vector<RpcMethod>& methods, const RpcContext& conte
             "the next one's index\n"
             "    \"write_error\" : \"str\",         (string) why nothing can be written just now; empty "
             "when it can\n"
-            "    \"write_stopped\" : bool         (boolean) whether writing has stopped for good\n"
+            "    \"read_error\" : \"str\",          (string) why a stored block that the chain needs cannot "
+            "be "
+            "read just now; likewise\n"
+            "    \"write_stopped\" : bool,        (boolean) whether writing has stopped for good\n"
+            "    \"halted\" : \"str\"               (string) why no block is taken any more; empty while "
+            "all is well\n"
             "  },\n"
             "  \"import\" : {                     (json object) blocks of imports, since the start\n"
             "    \"accepted\" : n,                (numeric) taken\n"
@@ -184,6 +193,9 @@ void add_status_methods(std::vector<RpcMethod>& methods, const RpcContext& conte
             "    \"write_stopped\" : bool,        (boolean) whether a sync failed, after which nothing is "
             "written\n"
             "    \"last_error\" : \"str\",          (string) of the last commit that failed\n"
+            "    \"read_failures\" : n,           (numeric) reads of stored blocks that the disk refused, or "
+            "that gave other bytes\n"
+            "    \"last_read_error\" : \"str\",     (string) of the last of them\n"
             "    \"pending_bytes\" : n,           (numeric) waiting for the next commit\n"
             "    \"segments\" : n,                (numeric) block files\n"
             "    \"open_segments\" : n,           (numeric) of them open\n"

@@ -33,7 +33,7 @@ Result<HeaderRecord> BlockLookup::find(const BlockHash& hash) const {
     return record;
 }
 
-Result<SharedBytes> BlockLookup::read_block(const BlockHash& hash) {
+Result<SharedBytes> BlockLookup::read(const BlockHash& hash) const {
     const auto record = find(hash);
     if (!record) return std::unexpected(record.error());
     auto bytes = name_pruned(store_.read_blob(*record->block));
@@ -45,10 +45,32 @@ Result<SharedBytes> BlockLookup::read_block(const BlockHash& hash) {
     return bytes;
 }
 
+Result<SharedBytes> BlockLookup::read_block(const BlockHash& hash) {
+    auto bytes = read(hash);
+    if (!bytes) note_failure(hash, bytes.error());
+    return bytes;
+}
+
 Result<MappedBytes> BlockLookup::map_block(const BlockHash& hash) {
     const auto record = find(hash);
-    if (!record) return std::unexpected(record.error());
-    return name_pruned(store_.map_blob(*record->block));
+    auto bytes = record ? name_pruned(store_.map_blob(*record->block))
+                        : Result<MappedBytes>(std::unexpected(record.error()));
+    if (!bytes) note_failure(hash, bytes.error());
+    return bytes;
+}
+
+void BlockLookup::note_failure(const BlockHash& hash, const Error& error) {
+    // That a block is not here is an answer.
+    if (error.code == Errc::not_found || error.code == Errc::unavailable) return;
+    const MutexLock lock(mutex_);
+    ++failures_;
+    last_error_ = fmt::format("block {}: {}", hash.display_hex(), error.context);
+}
+
+void BlockLookup::add_failures(StoreStatus& status) const {
+    const MutexLock lock(mutex_);
+    status.read_failures = failures_;
+    status.last_read_error = last_error_;
 }
 
 }  // namespace blockpub

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/mutex.hpp"
+
 #include <blockpub/block_reader.hpp>
 #include <blockpub/store.hpp>
+
+#include <cstdint>
+#include <string>
 
 namespace blockpub {
 
@@ -17,11 +22,18 @@ class BlockLookup final : public BlockReader {
     explicit BlockLookup(const Store& store) : store_(store) {}
     [[nodiscard]] Result<SharedBytes> read_block(const BlockHash& hash) override;
     [[nodiscard]] Result<MappedBytes> map_block(const BlockHash& hash) override;
+    /// Adds what reads have come to that should have gone well.
+    void add_failures(StoreStatus& status) const BLOCKPUB_EXCLUDES(mutex_);
 
  private:
     [[nodiscard]] Result<HeaderRecord> find(const BlockHash& hash) const;
+    [[nodiscard]] Result<SharedBytes> read(const BlockHash& hash) const;
+    void note_failure(const BlockHash& hash, const Error& error) BLOCKPUB_EXCLUDES(mutex_);
 
     const Store& store_;
+    mutable Mutex mutex_;
+    std::uint64_t failures_ BLOCKPUB_GUARDED_BY(mutex_) = 0;
+    std::string last_error_ BLOCKPUB_GUARDED_BY(mutex_);
 };
 
 }  // namespace blockpub

@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 namespace blockpub {
@@ -108,6 +109,7 @@ StoreStatus LmdbStore::status() const {
     status.open_segments = counters.open_segments;
     status.blob_bytes_on_disk = counters.bytes_on_disk;
     status.pending_bytes = pending_bytes();
+    blocks_.add_failures(status);
     const MutexLock lock(mutex_);
     status.commits = commits_;
     status.failed_commits = failed_commits_;
@@ -159,7 +161,13 @@ Result<void> LmdbStore::commit() {
     }
     const auto layer = cell_.load()->merged();
     if (!layer && segments_->counters().pending_bytes == 0) return {};
+    const auto began = std::chrono::steady_clock::now();
+    const std::uint64_t bytes = pending_bytes();
     auto written = write_all(layer);
+    log_.debug("commit of {} records, {} bytes with the blocks: {} after {} ms", layer ? layer->records : 0,
+               bytes, written ? std::string("done") : written.error().context,
+               std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began)
+                   .count());
     if (!written) {
         note_failure(written.error());
         return written;
@@ -216,7 +224,12 @@ Result<void> LmdbStore::scan_headers(
     const std::function<Result<void>(const BlockHash&, const HeaderRecord&)>& visit) const {
     auto snapshot = Snapshot::Impl::take(*tables_, cell_);
     if (!snapshot) return forward_error(snapshot);
-    return (*snapshot)->scan_headers(visit);
+    auto scanned = (*snapshot)->scan_headers(visit);
+    if (!scanned && scanned.error().code == Errc::corrupt) {
+        return fail(Errc::corrupt, fmt::format("{}: {}", (options_.directory / "chain" / "data.mdb").native(),
+                                               scanned.error().context));
+    }
+    return scanned;
 }
 
 Result<void> LmdbStore::scan_meta(

@@ -382,3 +382,30 @@ TEST_CASE("a call is answered with the reason when the disk refuses writes for l
     CHECK(node.submit(a[1]).empty());
     CHECK(script.tell(node.released()) == "Ca2 Ta2<a1");
 }
+
+TEST_CASE("a header record that does not decode refuses the start, naming the file") {
+    RegtestChain node;
+    node.submit_all(build_branch(regtest_genesis(), 3));
+    node.stop();
+    const auto directory = node.store_options().directory / "chain";
+    MDB_env* env = nullptr;
+    REQUIRE(mdb_env_create(&env) == 0);
+    REQUIRE(mdb_env_set_maxdbs(env, 16) == 0);
+    REQUIRE(mdb_env_set_mapsize(env, std::size_t{1} << 30) == 0);
+    REQUIRE(mdb_env_open(env, directory.c_str(), 0, 0600) == 0);
+    MDB_txn* txn = nullptr;
+    REQUIRE(mdb_txn_begin(env, nullptr, 0, &txn) == 0);
+    MDB_dbi table = 0;
+    REQUIRE(mdb_dbi_open(txn, "header", 0, &table) == 0);
+    Bytes hash(32, 0xee);
+    Bytes nonsense(7, 0xee);
+    MDB_val key{hash.size(), hash.data()};
+    MDB_val value{nonsense.size(), nonsense.data()};
+    REQUIRE(mdb_put(txn, table, &key, &value, 0) == 0);
+    REQUIRE(mdb_txn_commit(txn) == 0);
+    mdb_env_close(env);
+    const auto started = node.try_start();
+    REQUIRE_FALSE(started);
+    CHECK(started.error().code == Errc::corrupt);
+    CHECK(started.error().context.starts_with((directory / "data.mdb").string() + ": "));
+}

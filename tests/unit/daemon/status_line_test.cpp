@@ -50,6 +50,15 @@ TEST_SUITE("daemon.status_line") {
             format_status(facts).starts_with("cannot write just now (disk full), trying again; cannot send"));
         facts.chain.write_stopped = true;
         CHECK(format_status(facts).starts_with("WRITING HAS STOPPED (disk full)"));
+        facts = healthy();
+        facts.read_failures = 3;
+        facts.last_read_error = "block ab: bad sector";
+        CHECK(format_status(facts).starts_with(
+            "3 times a stored block could not be read (last: block ab: bad sector); tip 7 "));
+        facts.chain.read_error = "bad sector";
+        CHECK(format_status(facts).starts_with("cannot read just now (bad sector), trying again; 3 times"));
+        facts.chain.halted = "undo data is damaged";
+        CHECK(format_status(facts).starts_with("NO BLOCK IS TAKEN ANY MORE (undo data is damaged); cannot"));
     }
 
     TEST_CASE("what is not there is not told of") {

@@ -241,8 +241,11 @@ TEST_CASE("the daemon's own state is shown with every counter") {
     fixture.publishers.list = {status};
     const std::string text = fixture.call("getblockpubinfo");
     CHECK(text.find(R"({"result":{"version":"0.1.0","chain":{"height":0,"best_header_height":0,)") == 0);
-    CHECK(text.find(R"("durable_events":1,"write_error":"","write_stopped":false})") != std::string::npos);
+    CHECK(text.find(
+              R"("durable_events":1,"write_error":"","read_error":"","write_stopped":false,"halted":""})") !=
+          std::string::npos);
     CHECK(text.find(R"("store":{"commits":)") != std::string::npos);
+    CHECK(text.find(R"("read_failures":0,"last_read_error":"","pending_bytes")") != std::string::npos);
     CHECK(
         text.find(
             R"("publishers":[{"endpoint":"tcp://127.0.0.1:28332","next_event":7,"connections":0,"failing":true,"read_failures":2,)"

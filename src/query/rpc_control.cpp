@@ -2,15 +2,48 @@
 #include "query/rpc_context.hpp"
 #include "query/rpc_dispatch.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace blockpub {
 
 namespace {
 
+/// Which arguments are text, for clients that take everything from a command line: bitcoin-cli's own
+/// question.
+void dump_conversions(const RpcCall& call) {
+    std::vector<const RpcMethod*> methods;
+    for (const RpcMethod& method : call.methods.all()) methods.push_back(&method);
+    std::ranges::sort(methods, {}, &RpcMethod::name);
+    call.result.begin_array();
+    for (const RpcMethod* method : methods) {
+        for (std::size_t position = 0; position < method->arguments.size(); ++position) {
+            const RpcArgument& argument = method->arguments[position];
+            const bool text = argument.type == ArgumentType::string || argument.type == ArgumentType::hex;
+            for (std::string_view names = argument.names; !names.empty();) {
+                const auto bar = names.find('|');
+                call.result.begin_array();
+                call.result.string(method->name);
+                call.result.integer(static_cast<std::int64_t>(position));
+                call.result.string(names.substr(0, bar));
+                call.result.boolean(text);
+                call.result.end_array();
+                names = bar == std::string_view::npos ? std::string_view() : names.substr(bar + 1);
+            }
+        }
+    }
+    call.result.end_array();
+}
+
 RpcOutcome help(const RpcCall& call) {
+    if (call.arguments[0].text() == "dump_all_command_conversions") {
+        dump_conversions(call);
+        return {};
+    }
     call.result.string(call.methods.help(call.arguments[0].text()));
     return {};
 }

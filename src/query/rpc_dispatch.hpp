@@ -24,6 +24,7 @@ class RpcMethods {
 
     /// Null when there is none.
     [[nodiscard]] const RpcMethod* find(std::string_view name) const;
+    [[nodiscard]] const std::vector<RpcMethod>& all() const { return methods_; }
     /// The list of all methods by section, or one method's page; without a final LF.
     [[nodiscard]] std::string help(std::string_view name) const;
 

@@ -2,6 +2,7 @@
 #include "query/block_json.hpp"
 
 #include "base/text_appender.hpp"
+#include "chain/block_checks.hpp"
 #include "primitives/block.hpp"
 #include "primitives/header.hpp"
 #include "primitives/work.hpp"
@@ -24,6 +25,7 @@ class TransactionIndex {
         } else {
             auto block = ParsedBlock::parse(material.raw);
             if (!block) return forward_error(block);
+            if (!body_matches_header(*block)) return fail(Errc::corrupt, "the stored block is damaged");
             index.parsed_ = *std::move(block);
         }
         return index;

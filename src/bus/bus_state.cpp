@@ -27,6 +27,8 @@ void BusState::release(std::span<const EventRecord> records) {
         for (PlacedEvent& event : events_of(record)) events.push_back(std::move(event));
     }
     append_and_notify(std::move(events), records.size());
+    logger_.debug("released events {} to {}; {} readers, {} bytes held for them", records.front().index,
+                  records.back().index, cursor_count(), bytes());
 }
 
 void BusState::release(Event event) {

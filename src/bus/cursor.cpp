@@ -55,6 +55,7 @@ Result<void> WindowCursor::fetch(LogKey first, LogKey end) {
     const EventIndex begin = first / 2;
     const EventIndex limit = std::min(kFetchRecords, next_record(end) - begin);
     auto records = read_log(*state_->log(), begin, limit);
+    state_->logger().debug("events from {} on, at most {}, are read back from the disk", begin, limit);
     if (!records) return forward_error(records);
     if (records->empty())
         return fail(Errc::corrupt, fmt::format("the event log ends before record {}", begin));

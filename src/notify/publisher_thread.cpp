@@ -40,6 +40,7 @@ PublisherThread::PublisherThread(PublisherOptions options, Bus& bus, BlockReader
     : options_(std::move(options)),
       limits_(limits),
       log_(&logger, LogCategory::zmq),
+      net_log_(&logger, LogCategory::net),
       socket_(std::move(socket)),
       cursor_(bus.open_cursor([wakes = socket_.get()] { wakes->wake(); })),
       sink_(*socket_, options_.notifiers.size(), first_counter),
@@ -264,8 +265,11 @@ void PublisherThread::end_failure() {
 }
 
 void PublisherThread::update_status(bool idle) {
+    const std::uint64_t connections = socket_->connections();
+    if (connections != std::exchange(connections_told_, connections))
+        net_log_.debug("{}: {} connected", options_.endpoint, connections);
     MutexLock lock(mutex_);
-    status_.connections = socket_->connections();
+    status_.connections = connections;
     status_.failing = pause_.count() != 0;
     if (idle || status_.endpoint.empty()) status_.endpoint = socket_->bound_endpoint();
 }

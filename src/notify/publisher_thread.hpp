@@ -64,6 +64,7 @@ class PublisherThread final : public Publisher {
     PublisherOptions options_;
     const RetryLimits limits_;
     const Log log_;
+    const Log net_log_;
 
     // Internally synchronised, or only on the publisher's thread.
     const std::unique_ptr<PubSocket> socket_;
@@ -74,6 +75,7 @@ class PublisherThread final : public Publisher {
     unsigned tries_ = 0;                  // at the point that fails
     Time retry_at_{};
     std::uint64_t given_up_run_ = 0;  // blocks given up one after the other
+    std::uint64_t connections_told_ = 0;
 
     mutable Mutex mutex_;
     PublisherStatus status_ BLOCKPUB_GUARDED_BY(mutex_);

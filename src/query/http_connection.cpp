@@ -103,6 +103,7 @@ bool HttpConnection::take_head() {
     const auto parsed = parse_http_head(request_.head_text, request_.head);
     if (!parsed) return reject(parsed.error().status, parsed.error().reason);
     core_.requests.fetch_add(1, std::memory_order_relaxed);
+    core_.log.debug("{}: {} {}", request_.peer_name, request_.head.method, request_.head.target);
 
     const HttpHead& head = request_.head;
     static constexpr std::string_view kMethods[] = {"GET", "POST", "HEAD", "PUT", "DELETE"};

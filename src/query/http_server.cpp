@@ -185,6 +185,8 @@ void HttpServer::Impl::accepted(tcp::acceptor& acceptor, const error_code& error
         core.accepted.fetch_add(1, std::memory_order_relaxed);
         error_code gone;
         const tcp::endpoint peer = socket.remote_endpoint(gone);
+        core.log.debug("connection {} accepted, {} open", core.accepted.load(std::memory_order_relaxed),
+                       core.connections.size());
         // Without memory for it the client is dropped; the listener must go on.
         try {
             if (!gone) begin_connection(std::move(socket), peer);

@@ -210,6 +210,7 @@ Result<std::shared_ptr<Segment>> BlobSegments::make_writer(std::uint32_t number)
     }
     committer_ = std::move(*committer);
     names_dirty_ = true;
+    options_.log.debug("{}: begun", path.native());
     const MutexLock lock(mutex_);
     writer_ = *writer;
     file_bytes_[number] = 0;
@@ -223,6 +224,7 @@ void BlobSegments::seal_writer() {
         writer.swap(writer_);
     }
     committer_.reset();
+    options_.log.debug("{}: full, and sealed", writer->path().native());
     // Readers open the file without locks from now on; views keep this environment as long as they need it.
     std::error_code ignored;
     std::filesystem::remove(lock_file_of(writer->path()), ignored);

@@ -333,7 +333,12 @@ void CoinStoreImpl::run() {
 void CoinStoreImpl::flush_frozen(const std::shared_ptr<const CoinMemtable>& generation, const Tip& tip) {
     std::chrono::milliseconds pause = options_.retry_first;
     while (true) {
+        const auto began = std::chrono::steady_clock::now();
         auto written = table_->write(*generation, tip);
+        log_.debug(
+            "coins: flush up to height {} {} after {} ms", tip.height.value, written ? "done" : "failed",
+            std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began)
+                .count());
         const MutexLock lock(mutex_);
         if (written) {
             if (failing_) log_.info("coins: written again, up to height {}", tip.height.value);

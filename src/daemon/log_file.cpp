@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "daemon/log_file.hpp"
 
+#include "daemon/printable.hpp"
+
 #include <fmt/format.h>
 #include <spdlog/logger.h>
 #include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/dist_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
 #include <atomic>
 #include <fstream>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -65,13 +69,7 @@ std::string prefix(LogLevel level, LogCategory category) {
 
 void append_escaped(std::string& out, std::string_view line) {
     const std::size_t cut = line.size() > kLongestLine ? line.size() - kLongestLine : 0;
-    for (const char c : line.substr(0, kLongestLine)) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (byte < 0x20 || byte == 0x7f)
-            fmt::format_to(std::back_inserter(out), "\\x{:02x}", byte);
-        else
-            out += c;
-    }
+    append_printable(out, line.substr(0, kLongestLine));
     if (cut != 0) fmt::format_to(std::back_inserter(out), "… ({} bytes left out)", cut);
 }
 
@@ -105,12 +103,31 @@ std::string pattern(const LogOptions& options) {
     return options.microseconds ? "%Y-%m-%dT%H:%M:%S.%fZ %v" : "%Y-%m-%dT%H:%M:%SZ %v";
 }
 
+/// Lines above the one that the terminal shows anew.
+class TerminalSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+    explicit TerminalSink(Terminal& terminal) : terminal_(terminal) {}
+
+ private:
+    void sink_it_(const spdlog::details::log_msg& message) override {
+        spdlog::memory_buf_t text;
+        formatter_->format(message, text);
+        terminal_.write({text.data(), text.size()});
+    }
+    void flush_() override {}
+
+    Terminal& terminal_;
+};
+
 }  // namespace
 
 struct LogFile::Output {
     explicit Output(const LogOptions& options)
         : sinks(std::make_shared<spdlog::sinks::dist_sink_mt>()), logger("blockpub", sinks) {
-        if (options.console) console = std::make_shared<spdlog::sinks::stdout_sink_mt>();
+        if (options.console && options.terminal != nullptr)
+            console = std::make_shared<TerminalSink>(*options.terminal);
+        else if (options.console)
+            console = std::make_shared<spdlog::sinks::stdout_sink_mt>();
         sinks->set_formatter(
             std::make_unique<spdlog::pattern_formatter>(pattern(options), spdlog::pattern_time_type::utc));
         logger.set_level(spdlog::level::trace);

@@ -3,6 +3,7 @@
 
 #include "base/mutex.hpp"
 #include "daemon/line_limiter.hpp"
+#include "daemon/terminal.hpp"
 
 #include <blockpub/logger.hpp>
 #include <blockpub/result.hpp>
@@ -22,6 +23,7 @@ using LogCategories = std::bitset<16>;
 struct LogOptions {
     std::optional<std::filesystem::path> file;  ///< none: no file is written
     bool console = true;
+    Terminal* terminal = nullptr;  ///< the console, where that is a person's; outlives the log
     bool timestamps = true;
     bool microseconds = false;
     bool shrink = false;       ///< cut a long file to its end before the first line

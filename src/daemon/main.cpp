@@ -7,7 +7,9 @@
 #include "daemon/node.hpp"
 #include "daemon/option_table.hpp"
 #include "daemon/options.hpp"
+#include "daemon/printable.hpp"
 #include "daemon/signals.hpp"
+#include "daemon/terminal.hpp"
 
 #include <fmt/format.h>
 #include <malloc.h>
@@ -15,12 +17,13 @@
 
 #include <chrono>
 #include <cstdio>
+#include <optional>
 
 namespace blockpub {
 namespace {
 
 ExitStatus refuse(const Error& error) {
-    fmt::print(stderr, "Error: {}\n", error.context);
+    fmt::print(stderr, "Error: {}\n", printable(error.context));
     return ExitStatus::start_failed;
 }
 
@@ -34,14 +37,11 @@ void log_start(const Log& log, const NodeOptions& options, const DescriptorBudge
 }
 
 /// Runs until somebody asks for the end. On a terminal a line a minute says how things are.
-void wait_for_end(StopRequest& stop_request, const Node& node, bool terminal) {
+void wait_for_end(StopRequest& stop_request, const Node& node, Terminal* terminal) {
     constexpr std::chrono::minutes kBetweenLines{1};
     auto next_line = std::chrono::steady_clock::now();
     for (;;) {
-        if (terminal) {
-            fmt::print("{}\n", format_status(node.status()));
-            std::fflush(stdout);
-        }
+        if (terminal != nullptr) terminal->write(printable(format_status(node.status())) + '\n');
         next_line += kBetweenLines;
         if (stop_request.wait_until(next_line)) return;
     }
@@ -49,6 +49,11 @@ void wait_for_end(StopRequest& stop_request, const Node& node, bool terminal) {
 
 ExitStatus run_node(NodeOptions options, BackgroundReport background) {
     block_signals();
+    std::optional<Terminal> terminal;
+    if (options.log.console && isatty(STDOUT_FILENO) != 0)
+        options.log.terminal = &terminal.emplace(STDOUT_FILENO);
+    NodeHooks hooks;
+    hooks.progress = options.log.terminal;
     auto descriptors = share_descriptors(raise_descriptor_limit(), options.open_segments);
     if (!descriptors) return refuse(descriptors.error());
     auto log_file = LogFile::open(options.log);
@@ -75,20 +80,20 @@ ExitStatus run_node(NodeOptions options, BackgroundReport background) {
     });
     if (!signals) return refuse_and_log(signals.error());
 
-    const bool terminal = options.log.console && isatty(STDOUT_FILENO) != 0;
-    NodeHooks hooks;
     hooks.set_debug = [&](std::string_view category, bool on) {
         return (*log_file)->set_debug(category, on);
     };
-    auto node = Node::start(std::move(options), **log_file, stop_request, std::move(hooks));
+    auto node = Node::start(std::move(options), **log_file, stop_request, hooks);
     if (!node && node.error().code == Errc::stopped && stop_request.requested()) {
         log.info("Shutdown: {}, exit status 0", node.error().context);
         return ExitStatus::ok;
     }
     if (!node) return refuse_and_log(node.error());
     background.ready();
-    wait_for_end(stop_request, **node, terminal);
+    wait_for_end(stop_request, **node, hooks.progress != nullptr ? &*terminal : nullptr);
     const ExitStatus status = (*node)->stop();
+    if (status == ExitStatus::work_unfinished)
+        fmt::print(stderr, "Error: {}\n", printable((*node)->failure()));
     log.info("Shutdown: done, exit status {}", static_cast<int>(status));
     return status;
 }

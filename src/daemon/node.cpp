@@ -32,6 +32,18 @@ constexpr milliseconds kRepliesAlone{2000};   // calls under way find the chain 
 constexpr milliseconds kChainAlone{3500};     // what the chain finishes is still announced
 constexpr milliseconds kLinger{500};          // for what subscribers have not read
 
+/// An Error of a start, with the remedy where the store is what is wrong.
+Error with_remedy(Error error, const std::filesystem::path& directory) {
+    const bool has_one = error.context.find("remove the directory") != std::string::npos;
+    if (error.code != Errc::corrupt || has_one) return error;
+    error.context += fmt::format(
+        ". The store in {} is damaged: move it away, start with an empty directory, and import the blocks "
+        "again "
+        "(-importblocks=<dir>).",
+        directory.string());
+    return error;
+}
+
 constexpr std::string_view kWaysToGiveBlocks =
     "-importblocks=<bitcoind's blocks directory>, -loadblock=<file>, or the RPC submitblock";
 
@@ -57,6 +69,7 @@ class RunningNode final : public Node {
     }
 
     ExitStatus stop() override;
+    std::string failure() const override { return failure_; }
     Chain& chain() override { return *chain_; }
     Store& store() override { return *store_; }
     Bus& bus() override { return *bus_; }
@@ -76,7 +89,7 @@ class RunningNode final : public Node {
     void end_sockets(std::optional<Task>& chain_end);
     void wait_for_disk(Task& work, const std::function<std::uint64_t()>& bytes_left) const;
     void flush_coins();
-    [[nodiscard]] ExitStatus status_of_end(bool unfinished) const;
+    [[nodiscard]] ExitStatus status_of_end() const;
 
     const NodeOptions options_;
     const NodeHooks node_hooks_;
@@ -102,6 +115,7 @@ class RunningNode final : public Node {
     bool ready_ = false;
     bool stopped_ = false;
     ExitStatus exit_status_ = ExitStatus::ok;
+    std::string failure_;
 };
 
 Result<void> RunningNode::listen() {
@@ -139,7 +153,7 @@ Result<void> RunningNode::open_store() {
     store.open_segments = options_.open_segments;
     store.logger = &logger_;
     auto opened = Store::open(std::move(store));
-    if (!opened) return forward_error(opened);
+    if (!opened) return std::unexpected(with_remedy(std::move(opened.error()), options_.chain_dir));
     store_ = std::move(*opened);
     recent_ = std::make_unique<RecentBlocks>(store_->block_reader(), options_.recent_block_bytes);
     material_ = std::make_unique<BlockMaterialReader>(*store_, *recent_);
@@ -207,8 +221,10 @@ Result<void> RunningNode::start_chain() {
     chain.minimum_chainwork = options_.minimum_chainwork;
     chain.max_tip_age = options_.max_tip_age;
     chain.waiting_limit = options_.waiting_limit;
+    // A client that hears nothing for so long is cut: it had better hear the reason.
+    chain.call_patience = options_.rpc.timeout;
     auto started = Chain::start(chain);
-    if (!started) return forward_error(started);
+    if (!started) return std::unexpected(with_remedy(std::move(started.error()), options_.chain_dir));
     chain_ = std::move(*started);
     mempool_->open(*chain_);
     if (!options_.tx_index) return {};
@@ -250,7 +266,7 @@ Result<void> RunningNode::serve() {
         rpc_->set_ready(std::move(context));
     }
     work_ = std::make_unique<StartWork>(options_.sources, *chain_, *store_, *options_.params, logger_,
-                                        stop_request_);
+                                        stop_request_, node_hooks_.progress);
     mempool_->load(stop_request_);
     announce_ready();
     ready_ = true;
@@ -259,7 +275,7 @@ Result<void> RunningNode::serve() {
 }
 
 void RunningNode::announce_ready() const {
-    if (!options_.sources.any()) {
+    if (!options_.sources.any() && !options_.sources.export_blocks) {
         log_.warning("No source of blocks was given: nothing will come by itself. Give {}.",
                      kWaysToGiveBlocks);
     }
@@ -284,6 +300,9 @@ StatusFacts RunningNode::status() const {
         facts.chain.write_stopped = coins.write_stopped;
     }
     facts.now = clock_.now_seconds();
+    const StoreStatus store = store_->status();
+    facts.read_failures = store.read_failures;
+    facts.last_read_error = store.last_read_error;
     facts.source = work_ ? work_->source() : "submitblock";
     for (const PublisherStatus& publisher : publishers_->statuses()) {
         facts.endpoints.push_back(publisher.endpoint);
@@ -333,13 +352,13 @@ void RunningNode::flush_coins() {
                  flushed.error().context, coins_->status().flushed.height.value);
 }
 
-ExitStatus RunningNode::status_of_end(bool unfinished) const {
+ExitStatus RunningNode::status_of_end() const {
     if (coins_ && coins_->status().write_stopped) return ExitStatus::write_stopped;
     if (!chain_) return ExitStatus::ok;
     const ChainStatus chain = chain_->status();
-    if (chain.write_stopped) return ExitStatus::write_stopped;
+    if (chain.write_stopped || !chain.halted.empty()) return ExitStatus::write_stopped;
     if (!chain.write_error.empty()) return ExitStatus::not_written;
-    return unfinished ? ExitStatus::work_unfinished : ExitStatus::ok;
+    return failure_.empty() ? ExitStatus::ok : ExitStatus::work_unfinished;
 }
 
 ExitStatus RunningNode::stop() {
@@ -352,10 +371,10 @@ ExitStatus RunningNode::stop() {
     }
     if (mempool_) mempool_->close();
     if (work_) work_->wait();
-    const bool unfinished = work_ && work_->unfinished();
+    if (work_) failure_ = work_->failure();
     if (bus_) bus_->stop();
     if (coins_) flush_coins();
-    exit_status_ = status_of_end(unfinished);
+    exit_status_ = status_of_end();
     work_.reset();
     rpc_.reset();
     miner_.reset();

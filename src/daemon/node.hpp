@@ -5,6 +5,7 @@
 #include "daemon/options.hpp"
 #include "daemon/status_line.hpp"
 #include "daemon/stop_request.hpp"
+#include "source/progress.hpp"
 
 #include <blockpub/block_reader.hpp>
 #include <blockpub/bus.hpp>
@@ -16,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -30,6 +32,8 @@ struct NodeHooks {
     StoreFaults* coin_faults = nullptr;
     /// Turns debug lines of a category on or off, for the RPC `logging`; false for an unknown one.
     std::function<bool(std::string_view category, bool on)> set_debug;
+    /// Where imports and exports of the start show how far they are, beside the log.
+    ProgressSink* progress = nullptr;
 };
 
 /// A running blockpub: store, chain, publishers, JSON-RPC and imports, wired to one another.
@@ -49,6 +53,8 @@ class Node {
 
     /// Ends everything: sockets within five seconds, then what is still to be written, with a line a second.
     virtual ExitStatus stop() = 0;
+    /// After stop(): why work that the daemon was to end with was not done whole; empty when it was.
+    [[nodiscard]] virtual std::string failure() const = 0;
 
     [[nodiscard]] virtual Chain& chain() = 0;
     [[nodiscard]] virtual Store& store() = 0;

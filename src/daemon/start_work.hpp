@@ -24,8 +24,9 @@ class StartWork {
     [[nodiscard]] static Result<void> check(const SourceOptions& options, const ChainParams& params);
 
     /// Begins; when this returns the chain knows of an import.
+    /// `progress` may be null.
     StartWork(const SourceOptions& options, Chain& chain, Store& store, const ChainParams& params,
-              Logger& logger, StopRequest& stop_request);
+              Logger& logger, StopRequest& stop_request, ProgressSink* progress);
     ~StartWork();
     StartWork(const StartWork&) = delete;
     StartWork& operator=(const StartWork&) = delete;
@@ -35,13 +36,14 @@ class StartWork {
     void wait() { thread_ = std::jthread(); }
     /// Where blocks come from just now, for a person.
     [[nodiscard]] std::string source() const;
-    /// Whether work that the daemon was to end with was not done whole.
-    [[nodiscard]] bool unfinished() const BLOCKPUB_EXCLUDES(mutex_);
+    /// Why work that the daemon was to end with was not done whole; empty when it was.
+    [[nodiscard]] std::string failure() const BLOCKPUB_EXCLUDES(mutex_);
 
  private:
     void run(const std::stop_token& stop);
-    [[nodiscard]] bool run_export(const std::stop_token& stop);
-    void set_unfinished() BLOCKPUB_EXCLUDES(mutex_);
+    /// Result: why it was not done whole; empty when it was.
+    [[nodiscard]] std::string run_import();
+    [[nodiscard]] std::string run_export(const std::stop_token& stop);
 
     const SourceOptions options_;
     Store& store_;
@@ -49,10 +51,11 @@ class StartWork {
     Logger& logger_;
     const Log log_;
     StopRequest& stop_request_;
+    ProgressSink* const progress_;
     std::unique_ptr<Importer> importer_;
 
     mutable Mutex mutex_;
-    bool unfinished_ BLOCKPUB_GUARDED_BY(mutex_) = false;
+    std::string failure_ BLOCKPUB_GUARDED_BY(mutex_);
     std::jthread thread_;
 };
 

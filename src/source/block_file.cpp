@@ -99,4 +99,18 @@ Result<XorKey> detect_key(const File& file, const ChainParams& params, const Xor
                     XorKey::kFileName + " beside it");
 }
 
+Result<void> refuse_other_chain(const File& file, const ChainParams& params, const XorKey& key) {
+    std::array<std::uint8_t, 4> begin{};
+    const auto got = file.read_at(0, begin);
+    if (!got) return fail(got.error().code, got.error().context);
+    key.apply(begin, 0);
+    const auto magic = read_le<std::uint32_t>(begin.data());
+    if (*got < begin.size() || magic == params.magic) return {};
+    const auto network = network_of_magic(magic);
+    if (!network) return {};
+    return fail(Errc::corrupt, file.path().string() + " holds blocks of chain " + *network +
+                                   ", not of chain " + params.name + ": give -chain=" + *network +
+                                   ", or a directory of this chain");
+}
+
 }  // namespace blockpub

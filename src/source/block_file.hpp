@@ -54,4 +54,8 @@ class BlockFile {
 [[nodiscard]] Result<XorKey> detect_key(const File& file, const ChainParams& params,
                                         const XorKey& directory_key);
 
+/// Whether `file` may hold blocks of the network, by its first bytes under `key`. Errors: corrupt, when they
+/// are the magic of another network (the context names file and network); io.
+[[nodiscard]] Result<void> refuse_other_chain(const File& file, const ChainParams& params, const XorKey& key);
+
 }  // namespace blockpub

@@ -174,20 +174,21 @@ Result<ExportSummary> export_blocks(const ExportOptions& options, Store& store, 
     if (!chain) return forward_error(chain);
     if (auto prepared = prepare_directory(options); !prepared) return forward_error(prepared);
 
-    auto next_line = std::chrono::steady_clock::now() + options.progress_every;
-    ProgressMeter meter(chain->bytes, std::chrono::steady_clock::now());
+    const auto begin = std::chrono::steady_clock::now();
+    ProgressPace pace(options.progress_every, sink != nullptr, begin);
+    ProgressMeter meter(chain->bytes, begin);
     BlockFileWriter writer(options, params.magic);
     for (std::size_t height = 0; height < chain->hashes.size(); ++height) {
         if (stop.stop_requested()) return fail(Errc::stopped, "the export was stopped");
         auto block = store.block_reader().read_block(chain->hashes[height]);
         if (!block) return forward_error(block);
         if (auto put = writer.put(block->bytes()); !put) return forward_error(put);
-        if (const auto now = std::chrono::steady_clock::now(); now >= next_line) {
-            next_line = now + options.progress_every;
+        if (const auto now = std::chrono::steady_clock::now(); now >= pace.next()) {
+            const ProgressPace::Due due = pace.take(now);
             const auto rates = meter.update({height + 1, writer.bytes()}, now);
             const auto line =
                 "Export: " + format_progress(static_cast<std::uint32_t>(height), rates, chain->bytes);
-            log.info("{}", line);
+            if (due.log) log.info("{}", line);
             if (sink != nullptr) sink->show(line);
         }
     }

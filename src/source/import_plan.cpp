@@ -100,6 +100,11 @@ Result<void> check_import_plan(const ImportPlan& plan, const ChainParams& params
     if (plan.blocks_directory) {
         auto files = list_block_files(*plan.blocks_directory);
         if (!files) return forward_error(files);
+        // The first file will do: what is wrong with single ones is told when their turn comes.
+        const PlannedFile& first = files->front();
+        if (const auto file = File::open_for_reading(first.path)) {
+            if (auto right = refuse_other_chain(*file, params, first.key); !right) return right;
+        }
     }
     for (const auto& path : plan.load_files) {
         auto file = plan_load_file(path, params);

@@ -45,6 +45,7 @@ Result<bool> ImportReader::read_file(const PlannedFile& planned, Walk& walk, Par
     const auto start = resume_offset(*opened);
     if (!start) return fail(start.error().code, start.error().context);
     walk.clean_end = walk.marked_end = walk.told_end = *start;
+    if (first_run_) counters_.passed_before += *start;
     BlockFile file(std::move(*opened), params_, planned.key, *start);
     if (*start != 0) log_.debug("{}: going on at byte {}", planned.path.string(), *start);
 

@@ -18,7 +18,8 @@ namespace blockpub {
 
 /// What a reader has passed over.
 struct ReadCounters {
-    std::uint64_t known = 0;  ///< blocks that the store has already
+    std::uint64_t known = 0;          ///< blocks that the store has already
+    std::uint64_t passed_before = 0;  ///< bytes that an earlier import had been through
     std::uint64_t bad_spots = 0;
     std::uint64_t failed_files = 0;  ///< could not be opened, or not be read to their end
 };

@@ -4,6 +4,8 @@
 #include "base/thread.hpp"
 #include "source/parse_pipeline.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -108,7 +110,7 @@ Result<void> Importer::run_pass(const std::stop_token& stop) {
     for (const auto& file : files_) total += file.size;
     const auto now = SteadyClock::now();
     Pass pass{.meter = ProgressMeter(total, now),
-              .next_line = now + options_.progress_every,
+              .pace = ProgressPace(options_.progress_every, sink_ != nullptr, now),
               .losses_at_file = losses()};
 
     ParsePipeline pipeline(parser_threads(options_), options_.read_ahead_bytes);
@@ -122,12 +124,12 @@ Result<void> Importer::run_pass(const std::stop_token& stop) {
 
 Result<void> Importer::feed(ParsePipeline& pipeline, Pass& pass) {
     while (true) {
-        auto taken = pipeline.take(pass.next_line);
+        auto taken = pipeline.take(pass.pace.next());
         if (taken.kind == ParsePipeline::Taken::Kind::end) return {};
         if (taken.kind == ParsePipeline::Taken::Kind::item) {
             if (auto handled = handle(std::move(taken), pass); !handled) return handled;
         }
-        if (SteadyClock::now() >= pass.next_line) show_progress(pass);
+        if (SteadyClock::now() >= pass.pace.next()) show_progress(pass);
     }
 }
 
@@ -186,11 +188,11 @@ std::uint64_t Importer::losses() const {
 
 void Importer::show_progress(Pass& pass) {
     const auto now = SteadyClock::now();
-    pass.next_line = now + options_.progress_every;
+    const ProgressPace::Due due = pass.pace.take(now);
     const auto rates = pass.meter.update({pass.blocks, pass.done_bytes + pass.file_offset}, now);
     const std::string line =
         "Import: " + format_progress(chain_.status().tip.height.value, rates, pass.meter.total_bytes());
-    log_.info("{}", line);
+    if (due.log) log_.info("{}", line);
     if (sink_ != nullptr) sink_->show(line);
 }
 
@@ -208,6 +210,12 @@ void Importer::summarize() {
     result_.turned_away = difference(now.turned_away, before_.turned_away);
     result_.invalid += difference(now.invalid, before_.invalid);
     result_.bad_spots = read.bad_spots;
+    const bool found_any = result_.blocks + result_.known + read.passed_before + result_.invalid != 0;
+    if (!result_.stopped && result_.errors.empty() && read.bad_spots != 0 && !found_any) {
+        add_error(fmt::format("there is no block of chain {} in {}", params_.name,
+                              files_.size() == 1 ? files_.front().path.string()
+                                                 : fmt::format("any of {} files", files_.size())));
+    }
     result_.failed_files = read.failed_files;
     log_.info(
         "Import {}: height {}, {} files, {} blocks imported, {} known before, {} waiting for their parent, "

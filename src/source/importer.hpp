@@ -29,7 +29,7 @@ struct ImportOptions {
     std::size_t read_ahead_bytes = std::size_t{32} << 20;
     /// ChainOptions::import_queue_bytes: what may lie between the importer and a block's place in the store.
     std::size_t chain_queue_bytes = std::size_t{32} << 20;
-    /// Time between two lines of progress.
+    /// Time between two lines of progress in the log; in the sink a line comes each second, if there is one.
     std::chrono::milliseconds progress_every{5000};
 };
 
@@ -85,7 +85,7 @@ class Importer {
     /// How far one walk over the files has come.
     struct Pass {
         ProgressMeter meter;
-        ProgressMeter::Time next_line;
+        ProgressPace pace;
         std::uint64_t blocks = 0;
         std::uint64_t done_bytes = 0;  // of the files before the current one
         std::size_t file = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -50,6 +51,38 @@ class ProgressMeter {
     };
     std::uint64_t total_;
     std::deque<Sample> samples_;
+};
+
+/// When progress is told: in the log now and then, on a terminal each second.
+/// Thread safety: distinct objects safe.
+class ProgressPace {
+ public:
+    using Time = ProgressMeter::Time;
+    struct Due {
+        bool log = false;  ///< a line for the log too
+    };
+    ProgressPace(std::chrono::milliseconds log_every, bool has_sink, Time now)
+        : log_every_(log_every), has_sink_(has_sink), next_log_(now + log_every) {
+        set_next(now);
+    }
+    /// When something is due.
+    [[nodiscard]] Time next() const { return next_; }
+    /// What is due at `now`; the next time is set.
+    [[nodiscard]] Due take(Time now) {
+        const Due due{.log = now >= next_log_};
+        if (due.log) next_log_ = now + log_every_;
+        set_next(now);
+        return due;
+    }
+
+ private:
+    void set_next(Time now) {
+        next_ = has_sink_ ? std::min<Time>(next_log_, now + std::chrono::seconds(1)) : next_log_;
+    }
+    std::chrono::milliseconds log_every_;
+    bool has_sink_;
+    Time next_log_;
+    Time next_;
 };
 
 /// `height 412345, 5120 blocks/s, 63.2 MB/s, 41.0 % of 612.3 GB, 1 h 52 min left`

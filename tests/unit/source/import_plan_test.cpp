@@ -113,4 +113,25 @@ TEST_SUITE("source.import_plan") {
         CHECK(check_import_plan({.blocks_directory = {}, .load_files = {plain, keyed}}, regtest()));
         CHECK_FALSE(check_import_plan({.blocks_directory = directory.path(), .load_files = {}}, regtest()));
     }
+
+    TEST_CASE("a directory of another chain is refused by name, also under a key") {
+        const Bytes main_record = record(block_170(), chain_params(ChainKind::main).magic);
+        for (const char* digits : {"0000000000000000", "d0bf1e44da9e3c1f"}) {
+            CAPTURE(digits);
+            const XorKey key = XorKey::from_hex(digits).value();
+            const TempDirectory directory;
+            directory.write("xor.dat", key.bytes());
+            directory.write("blk00000.dat", obfuscated(main_record, key));
+            const auto refused =
+                check_import_plan({.blocks_directory = directory.path(), .load_files = {}}, regtest());
+            REQUIRE_FALSE(refused);
+            CHECK(mentions(refused.error(), "of chain main, not of chain regtest: give -chain=main"));
+            CHECK(check_import_plan({.blocks_directory = directory.path(), .load_files = {}},
+                                    chain_params(ChainKind::main)));
+        }
+        // Junk in front is passed over when the import comes to it.
+        const TempDirectory directory;
+        directory.write("blk00000.dat", hex("00112233445566778899"));
+        CHECK(check_import_plan({.blocks_directory = directory.path(), .load_files = {}}, regtest()));
+    }
 }

@@ -376,4 +376,18 @@ TEST_SUITE("source.importer") {
         CHECK(result.stopped);
         CHECK(result.errors.empty());
     }
+
+    TEST_CASE("files without any block of the chain are an error, junk behind blocks is not") {
+        const TempDirectory directory;
+        directory.write("blk00000.dat", hex("00112233445566778899aabbccddeeff"));
+        RegtestChain node;
+        const ImportResult none = import_all(node, directory_plan(directory));
+        REQUIRE(none.errors.size() == 1);
+        CHECK(none.errors.front().find("there is no block of chain regtest in ") == 0);
+        const BuiltBlock genesis = regtest_genesis();
+        Bytes some = record(genesis.raw.bytes(), chain_params(ChainKind::regtest).magic);
+        append(some, hex("00112233445566778899aabbccddeeff"));
+        directory.write("blk00000.dat", some);
+        for (int i = 0; i < 2; ++i) CHECK(import_all(node, directory_plan(directory)).errors.empty());
+    }
 }

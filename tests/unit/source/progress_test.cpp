@@ -55,4 +55,19 @@ TEST_SUITE("source.progress") {
         rates.left.reset();
         CHECK(format_progress(0, rates, 10).ends_with(", 41.0 % of 10 bytes, unknown time left"));
     }
+
+    TEST_CASE("the log hears of progress now and then, a terminal each second") {
+        const ProgressMeter::Time start{};
+        ProgressPace log_only(5s, false, start);
+        CHECK(log_only.next() == start + 5s);
+        CHECK(log_only.take(start + 5s).log);
+        CHECK(log_only.next() == start + 10s);
+        ProgressPace both(2500ms, true, start);
+        CHECK(both.next() == start + 1s);
+        CHECK_FALSE(both.take(start + 1s).log);
+        CHECK_FALSE(both.take(start + 2s).log);
+        CHECK(both.next() == start + 2500ms);
+        CHECK(both.take(start + 2500ms).log);
+        CHECK(both.next() == start + 3500ms);
+    }
 }

@@ -56,8 +56,9 @@ std::string find_bitcoind_file(const fs::path& directory) {
 Result<DataDirectory> DataDirectory::claim(const NodeOptions& options) {
     std::error_code error;
     if (options.datadir_given && !fs::is_directory(options.datadir, error)) {
+        const char* what = fs::exists(options.datadir, error) ? "is not a directory" : "does not exist";
         return fail(Errc::not_found,
-                    fmt::format("Specified data directory \"{}\" does not exist.", options.datadir.string()));
+                    fmt::format("Specified data directory \"{}\" {}.", options.datadir.string(), what));
     }
     for (const fs::path& directory : {options.datadir, options.chain_dir}) {
         if (auto ours = refuse_bitcoind_directory(directory); !ours) return forward_error(ours);

@@ -231,17 +231,17 @@ std::optional<LogCategories> log_categories_from_name(std::string_view name) {
           LogCategory::import, LogCategory::bus, LogCategory::net}) {
         if (name == category_name(category)) return result.set(bit(category));
     }
-    if (name == "validation" || name == "bench") return result.set(bit(LogCategory::chain));
+    if (name == "validation" || name == "bench" || name == "mempool" || name == "mempoolrej")
+        return result.set(bit(LogCategory::chain));
     if (name == "reindex") return result.set(bit(LogCategory::import));
     if (name == "leveldb" || name == "coindb" || name == "blockstorage" || name == "prune") {
         return result.set(bit(LogCategory::store));
     }
     if (name == "libevent") return result.set(bit(LogCategory::http));
     constexpr std::string_view kNoSubjectHere[] = {
-        "0",           "none",       "tor",         "mempool",    "walletdb",
-        "estimatefee", "addrman",    "selectcoins", "cmpctblock", "rand",
-        "qt",          "mempoolrej", "proxy",       "i2p",        "txreconciliation",
-        "ipc",         "lock",       "scan",        "txpackages"};
+        "0",          "none", "tor",       "walletdb", "estimatefee", "addrman",          "selectcoins",
+        "cmpctblock", "rand", "qt",        "proxy",    "i2p",         "txreconciliation", "ipc",
+        "lock",       "scan", "txpackages"};
     for (const std::string_view known : kNoSubjectHere) {
         if (name == known) return result;
     }

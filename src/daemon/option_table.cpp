@@ -320,11 +320,10 @@ constexpr std::string_view kForeign[] = {
     "zapwallettxes",
 };
 
-// They only matter to peers, to the mempool or to self-checks, of which there is nothing here to differ from.
-constexpr std::string_view kSilent[] = {
-    "checkblockindex", "checkmempool", "disablewallet", "discover",         "dns",  "dnsseed",
-    "fixedseeds",      "listenonion",  "natpmp",        "persistmempoolv1", "port", "rpcdoccheck",
-    "rpcworkqueue",    "upnp",
+// What they turn on is not here: to turn it off is no wish that is missed.
+constexpr std::string_view kAbsent[] = {
+    "discover",    "dns",    "dnsseed",          "fixedseeds", "forcednsseed",
+    "listenonion", "natpmp", "persistmempoolv1", "upnp",
 };
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -356,8 +355,8 @@ const OptionSpec* find_option(std::string_view name) {
 bool is_foreign_option(std::string_view name) {
     return std::ranges::find(kForeign, name) != std::end(kForeign);
 }
-bool is_silent_option(std::string_view name) {
-    return std::ranges::find(kSilent, name) != std::end(kSilent);
+bool is_absent_feature(std::string_view name) {
+    return std::ranges::find(kAbsent, name) != std::end(kAbsent);
 }
 
 std::string closest_option(std::string_view name) {

@@ -41,9 +41,8 @@ struct OptionSpec {
 
 /// Whether bitcoind 28.1 has the option and blockpub has no use for it.
 [[nodiscard]] bool is_foreign_option(std::string_view name);
-/// Whether such an option makes no difference to somebody who expects bitcoind, so that nobody need be
-/// warned.
-[[nodiscard]] bool is_silent_option(std::string_view name);
+/// Whether such an option turns something on that is not here, so that nothing is missed when it is off.
+[[nodiscard]] bool is_absent_feature(std::string_view name);
 
 /// The known option that `name` is most like; empty when none is near.
 [[nodiscard]] std::string closest_option(std::string_view name);

@@ -71,7 +71,8 @@ void warn_of_no_effect(const Settings& settings, std::string_view network,
     }
 }
 
-Result<LogOptions> log_options(const Settings& settings, const fs::path& chain_dir) {
+Result<LogOptions> log_options(const Settings& settings, const fs::path& chain_dir,
+                               std::vector<std::string>& warnings) {
     LogOptions log;
     const std::string file = settings.text("debuglogfile").value_or("debug.log");
     if (!settings.negated("debuglogfile") && file != "0" && !file.empty())
@@ -90,6 +91,11 @@ Result<LogOptions> log_options(const Settings& settings, const fs::path& chain_d
                         "Unsupported logging category -{}={}; there are zmq, http, rpc, chain, store, "
                         "import, bus, net and all.",
                         option, setting.value));
+            }
+            if (categories->none() && option == std::string_view("debug") && setting.value != "0" &&
+                setting.value != "none") {
+                warnings.push_back(
+                    fmt::format("-debug={}: nothing here logs about that subject.", setting.value));
             }
             if (setting.value == "0" || setting.value == "none")
                 log.categories.reset();
@@ -124,8 +130,16 @@ Result<void> chain_options(const Settings& settings, NodeOptions& options) {
 
 Result<SourceOptions> source_options(const Settings& settings) {
     SourceOptions sources;
-    for (const Setting& file : settings.list("loadblock"))
+    for (const Setting& file : settings.list("loadblock")) {
+        if (file.value.empty())
+            return fail(Errc::invalid_argument, "-loadblock= names no file: give -loadblock=<file>.");
         sources.load_block.push_back(user_path(file.value, ""));
+    }
+    for (const char* name : {"importblocks", "exportblocks"}) {
+        if (settings.text(name) != "") continue;
+        return fail(Errc::invalid_argument,
+                    fmt::format("-{}= names no directory: give -{}=<dir>.", name, name));
+    }
     if (const auto directory = settings.text("importblocks"))
         sources.import_blocks = user_path(*directory, "");
     if (const auto directory = settings.text("exportblocks"))
@@ -158,6 +172,7 @@ Result<RpcOptions> rpc_options(const Settings& settings, const NodeOptions& opti
     rpc.user = settings.text("rpcuser");
     rpc.password = settings.text("rpcpassword");
     rpc.auth = values(settings, "rpcauth");
+    std::erase(rpc.auth, "");  // as bitcoind
     if (const auto file = settings.text("rpccookiefile"))
         rpc.cookie_file = user_path(*file, options.chain_dir);
     rpc.cookie_perms = settings.text("rpccookieperms").value_or(rpc.cookie_perms);
@@ -188,17 +203,21 @@ void size_options(const Settings& settings, NodeOptions& options) {
         settings.integer("opensegments", static_cast<std::int64_t>(options.open_segments)));
 }
 
-std::vector<std::string> given_lines(const Settings& settings) {
+std::vector<std::string> given_lines(const Settings& settings, std::string_view network) {
     std::vector<std::string> lines;
+    const auto place = [&](SettingSource source) -> std::string {
+        if (source == SettingSource::command_line) return "Command-line arg: ";
+        if (source == SettingSource::own_section) return "Config file arg: [blockpub] ";
+        if (source == SettingSource::network_section) return fmt::format("Config file arg: [{}] ", network);
+        return "Config file arg: ";
+    };
     settings.for_each([&](SettingSource source, const std::string& name, const Setting& setting) {
         const OptionSpec* option = find_option(name);
         const bool hidden = (option != nullptr && option->secret) || name.ends_with("password");
         const std::string value = setting.negated ? "false"
                                   : hidden        ? "****"
                                                   : fmt::format("\"{}\"", setting.value);
-        lines.push_back(fmt::format(
-            "{}: {}={}", source == SettingSource::command_line ? "Command-line arg" : "Config file arg", name,
-            value));
+        lines.push_back(fmt::format("{}{}={}", place(source), name, value));
     });
     return lines;
 }
@@ -240,7 +259,8 @@ Result<NodeOptions> read_options(const Settings& command_line) {
                         settings.text("shutdownnotify").value_or("")};
     if (auto done = chain_options(settings, options); !done) return forward_error(done);
     size_options(settings, options);
-    auto log = log_options(settings, options.chain_dir);
+    options.warnings = std::move(files->warnings);
+    auto log = log_options(settings, options.chain_dir, options.warnings);
     if (!log) return forward_error(log);
     options.log = std::move(*log);
     auto sources = source_options(settings);
@@ -261,10 +281,9 @@ Result<NodeOptions> read_options(const Settings& command_line) {
         for (auto& value : values(settings, option.name))
             options.zmq.push_back({std::string(option.name), value});
     }
-    options.warnings = std::move(files->warnings);
     options.warnings.insert(options.warnings.end(), settings.warnings().begin(), settings.warnings().end());
     warn_of_no_effect(settings, params.name, options.warnings);
-    options.given = given_lines(settings);
+    options.given = given_lines(settings, params.name);
     return options;
 }
 

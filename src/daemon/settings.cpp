@@ -28,6 +28,10 @@ std::string suggestion(std::string_view name) {
     return near.empty() ? "" : fmt::format("; did you mean {}?", near);
 }
 
+bool is_off(const Setting& setting) {
+    return setting.negated || !truth(setting.value);
+}
+
 /// What follows the last negation, and whether nothing does.
 std::span<const Setting> after_negation(std::span<const Setting> values) {
     std::size_t begin = values.size();
@@ -47,6 +51,10 @@ Result<void> check_value(const OptionSpec& option, const Setting& setting) {
                     fmt::format("{}: '{}' is neither 1 (yes) nor 0 (no).", setting.origin, setting.value));
     }
     const auto number = parse_integer(setting.value);
+    if (option.name == "rpcport" && (!number || *number < option.minimum || *number > option.maximum)) {
+        return fail(Errc::invalid_argument,
+                    fmt::format("Invalid port specified in -rpcport: '{}'", setting.value));
+    }
     if (!number) {
         return fail(Errc::invalid_argument,
                     fmt::format("{}: '{}' is not a whole number.", setting.origin, setting.value));
@@ -120,15 +128,17 @@ Result<void> Settings::add_file(const ConfigFile& file, std::string_view section
                 return fail(Errc::invalid_argument,
                             fmt::format("Unknown option {}{}", origin, suggestion(name)));
             }
-            warnings_.push_back(fmt::format("Ignoring unknown option {}{}", origin, suggestion(name)));
+            warnings_.push_back(fmt::format("Ignoring unknown configuration value {}{}{} ({} line {}){}",
+                                            entry.section, entry.section.empty() ? "" : ".", entry.name,
+                                            file.name, entry.line, suggestion(name)));
             continue;
         }
         if (source == SettingSource::file && !entry.section.empty()) continue;  // another chain's
         if (name == "conf") {
-            return fail(
-                Errc::invalid_argument,
-                "conf cannot be set in the configuration file; use includeconf= if you want to include "
-                "additional config files");
+            return fail(Errc::invalid_argument,
+                        "Error reading configuration file: conf cannot be set in the configuration file; use "
+                        "includeconf= if you want to include "
+                        "additional config files");
         }
         if (auto added = add(source, entry.name, entry.value, origin); !added) return forward_error(added);
     }
@@ -251,7 +261,9 @@ std::vector<std::string> Settings::foreign_names() const {
     std::vector<std::string> names;
     for (const Layer& layer : layers_) {
         for (const auto& [name, values] : layer) {
-            if (is_foreign_option(name) && !is_silent_option(name)) names.push_back(name);
+            if (!is_foreign_option(name)) continue;
+            if (is_absent_feature(name) && std::ranges::all_of(values, is_off)) continue;
+            names.push_back(name);
         }
     }
     std::ranges::sort(names);

@@ -75,6 +75,15 @@ TEST_SUITE("daemon.options") {
             {"an unknown chain",
              {"-chain=foo"},
              "Unknown chain foo. Choose one of main, test, testnet4, signet, regtest."},
+            {"a file to load without a name",
+             {"-loadblock="},
+             "-loadblock= names no file: give -loadblock=<file>."},
+            {"a directory to import without a name",
+             {"-importblocks="},
+             "-importblocks= names no directory: give -importblocks=<dir>."},
+            {"a directory to export to without a name",
+             {"-exportblocks"},
+             "-exportblocks= names no directory: give -exportblocks=<dir>."},
             {"a host to connect to",
              {"-connect=10.0.0.1"},
              "-connect=10.0.0.1: this version takes no blocks from peers; give -connect=0, and blocks by "
@@ -123,14 +132,15 @@ TEST_SUITE("daemon.options") {
         }
     }
 
-    TEST_CASE("what conform-like tools pass is taken without a word") {
+    TEST_CASE("what conform-like tools pass is taken") {
         const test::TemporaryDirectory directory;
         const auto options =
             read(directory, {"-regtest", "-server", "-listen=0", "-rpcport=1234", "-port=1235",
                              "-mocktime=1610000000", "-acceptnonstdtxn=1", "-printtoconsole=0",
                              "-persistmempool=0", "-connect=0", "-maxtipage=100000000"});
         REQUIRE(options);
-        CHECK(options->warnings.empty());
+        CHECK(options->warnings ==
+              std::vector<std::string>{"Options of bitcoind that blockpub has no use for: port"});
         CHECK(options->mocktime == 1610000000);
         CHECK(options->rpc.port == 1234);
         CHECK(options->max_tip_age.count() == 100000000);
@@ -231,7 +241,11 @@ TEST_SUITE("daemon.options") {
         CHECK(most->log.categories.test(bit(LogCategory::zmq)));
         CHECK_FALSE(most->log.categories.test(bit(LogCategory::bus)));
         CHECK(read(directory, {"-debug=zmq", "-debug=0"})->log.categories.none());
-        CHECK(read(directory, {"-debug=mempool"})->log.categories.none());
+        const auto none = read(directory, {"-debug=tor", "-debug=0"});
+        REQUIRE(none);
+        CHECK(none->log.categories.none());
+        CHECK(none->warnings ==
+              std::vector<std::string>{"-debug=tor: nothing here logs about that subject."});
     }
 
     TEST_CASE("secrets are left out of what is logged of the options") {
@@ -248,6 +262,26 @@ TEST_SUITE("daemon.options") {
             CHECK(all.find(secret) == all.npos);
         }
         CHECK(all.find("Config file arg: rpcpassword=****") != all.npos);
+    }
+
+    TEST_CASE("what is logged of the options names the section") {
+        const test::TemporaryDirectory directory;
+        directory.write("blockpub.conf", "server=1\n[regtest]\nrpcport=5\n[blockpub]\nrpcthreads=2\n");
+        const auto options = read(directory, {"-regtest"});
+        REQUIRE(options);
+        for (const char* line :
+             {"Command-line arg: regtest=\"\"", "Config file arg: server=\"1\"",
+              "Config file arg: [regtest] rpcport=\"5\"", "Config file arg: [blockpub] rpcthreads=\"2\""}) {
+            CAPTURE(line);
+            CHECK(std::ranges::count(options->given, line) == 1);
+        }
+    }
+
+    TEST_CASE("an empty -rpcauth counts as none, as in bitcoind") {
+        const test::TemporaryDirectory directory;
+        const auto options = read(directory, {"-rpcauth=", "-rpcauth=a:b$c"});
+        REQUIRE(options);
+        CHECK(options->rpc.auth == std::vector<std::string>{"a:b$c"});
     }
 
     TEST_CASE("the operations manual says of every option what the help says") {

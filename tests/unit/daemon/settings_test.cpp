@@ -156,7 +156,8 @@ TEST_SUITE("daemon.settings") {
             {"a negated misspelt topic", "", "nozmqpuawtx=1",
              "Unknown option nozmqpuawtx (x.conf line 1); did you mean zmqpubrawtx?"},
             {"conf in a file", "", "conf=x",
-             "conf cannot be set in the configuration file; use includeconf= if you want to include "
+             "Error reading configuration file: conf cannot be set in the configuration file; use "
+             "includeconf= if you want to include "
              "additional config "
              "files"},
         };
@@ -175,13 +176,13 @@ TEST_SUITE("daemon.settings") {
             const char* error;
         };
         constexpr Case kCases[] = {
-            {"-rpcport=x", "-rpcport: 'x' is not a whole number."},
-            {"-rpcport=", "-rpcport: '' is not a whole number."},
-            {"-rpcport", "-rpcport: '' is not a whole number."},
-            {"-rpcport=80x", "-rpcport: '80x' is not a whole number."},
-            {"-rpcport=65536", "-rpcport: 65536 is not between 0 and 65535."},
-            {"-rpcport=-1", "-rpcport: -1 is not between 0 and 65535."},
-            {"-rpcport=99999999999999999999", "-rpcport: '99999999999999999999' is not a whole number."},
+            {"-rpcport=x", "Invalid port specified in -rpcport: 'x'"},
+            {"-rpcport=", "Invalid port specified in -rpcport: ''"},
+            {"-rpcport", "Invalid port specified in -rpcport: ''"},
+            {"-rpcport=80x", "Invalid port specified in -rpcport: '80x'"},
+            {"-rpcport=65536", "Invalid port specified in -rpcport: '65536'"},
+            {"-rpcport=-1", "Invalid port specified in -rpcport: '-1'"},
+            {"-rpcport=99999999999999999999", "Invalid port specified in -rpcport: '99999999999999999999'"},
             {"-maxtipage=0", "-maxtipage: 0 is less than 1."},
             {"-nomaxtipage", "-nomaxtipage: it cannot be turned off."},
             {"-segmentsize=15", "-segmentsize: 15 is not between 16 and 4096."},
@@ -211,17 +212,23 @@ TEST_SUITE("daemon.settings") {
     }
 
     TEST_CASE("unknown names and sections in a file are warned of") {
-        const auto settings = make("", "foo=1\n[bar]\nrpcport=1\nrpcuser=x\n", "main");
+        const auto settings = make("", "foo=1\n[bar]\nrpcport=1\nrpcuser=x\n[test]\nzap=1\n", "main");
         REQUIRE(settings);
-        CHECK(settings->warnings() == std::vector<std::string>{"Ignoring unknown option foo (x.conf line 1)",
-                                                               "x.conf:3 Section [bar] is not recognized."});
+        CHECK(settings->warnings() ==
+              std::vector<std::string>{"Ignoring unknown configuration value foo (x.conf line 1)",
+                                       "x.conf:3 Section [bar] is not recognized.",
+                                       "Ignoring unknown configuration value test.zap (x.conf line 6)"});
         CHECK_FALSE(settings->given("rpcport"));
     }
 
-    TEST_CASE("bitcoind's options that do nothing here are named once, and the harmless ones not at all") {
-        const auto settings = make("-blocksonly -par=2", "blocksonly=1\nwallet=w\nupnp=0\n", "main");
+    TEST_CASE(
+        "bitcoind's options that do nothing here are named once, but for what is off and not here anyway") {
+        const auto settings = make(
+            "-blocksonly -par=2",
+            "blocksonly=1\nwallet=w\nnatpmp=0\nupnp=1\nrpcworkqueue=64\nlistenonion=0\n", "main");
         REQUIRE(settings);
-        CHECK(settings->foreign_names() == std::vector<std::string>{"blocksonly", "par", "wallet"});
+        CHECK(settings->foreign_names() ==
+              std::vector<std::string>{"blocksonly", "par", "rpcworkqueue", "upnp", "wallet"});
     }
 
     TEST_CASE("an option of one network outside its section is reported, unless another place gives it") {

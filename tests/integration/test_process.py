@@ -4,6 +4,7 @@ import os
 import pty
 import resource
 import select
+import shutil
 import signal
 import subprocess
 import time
@@ -17,6 +18,11 @@ def run(*args, limit=20, env=None):
     done = subprocess.run([harness.blockpubd(), *args], capture_output=True, text=True, timeout=seconds(limit), check=False,
                           stdin=subprocess.DEVNULL, env=env)
     return done.returncode, done.stdout, done.stderr
+
+
+def read_file(path):
+    with open(path, encoding='ascii') as file:
+        return file.read()
 
 
 def running(pid):
@@ -43,12 +49,16 @@ class Words(IntegrationTest):
         directory = self.temporary_directory()
         cases = [
             (['-foo'], 'Error: Error parsing command line arguments: Invalid parameter -foo'),
-            (['-rpcport=x'], "Error: -rpcport: 'x' is not a whole number."),
+            (['-rpcport=x'], "Error: Invalid port specified in -rpcport: 'x'"),
             (['-regtest', '-testnet4'], 'Error: Invalid combination of -regtest, -signet, -testnet, -testnet4 and -chain. '
              'Can use at most one.'),
             (['-datadir=/no/such/place'], 'Error: Specified data directory "/no/such/place" does not exist.'),
             (['-conf=/no/such/file'], 'Error: Error reading configuration file: specified config file "/no/such/file" could '
              'not be opened.'),
+            ([f'-datadir={__file__}'], f'Error: Specified data directory "{__file__}" is not a directory.'),
+            (['-loadblock='], 'Error: -loadblock= names no file: give -loadblock=<file>.'),
+            (['-chain=\x1b[31mred\n'], 'Error: Unknown chain \\x1b[31mred\\x0a. Choose one of main, test, testnet4, signet, '
+             'regtest.'),
             (['stop'], "Error: Command line contains unexpected token 'stop', see blockpubd -h for a list of options."),
             (['-regtest', '-importblocks=/no/such/place', '-rpcport=0'], None),
             (['-regtest', '-loadblock=/no/such/file', '-rpcport=0'], None),
@@ -151,6 +161,42 @@ class Ends(IntegrationTest):
         daemon.process.send_signal(signal.SIGINT)
         self.assertEqual(daemon.wait_exit(), 5)
         self.assertLess(time.monotonic() - began, seconds(1))
+        # What it left lying about is not in the way of the next start, and goes with it.
+        pid_path = os.path.join(daemon.chain_dir, 'blockpubd.pid')
+        left = [read_file(path) for path in (daemon.cookie_path, pid_path)]
+        daemon.args = [arg for arg in daemon.args if not arg.startswith('-shutdownnotify')]
+        daemon.spawn()
+        def renewed():
+            try:
+                return [read_file(path) for path in (daemon.cookie_path, pid_path)]
+            except OSError:
+                return left
+        wait_until(lambda: all(a != b for a, b in zip(left, renewed())), 10, 'a cookie and a pid of its own')
+        daemon.wait_ready()
+        self.assertEqual(renewed()[1], f'{daemon.pid}\n')
+        daemon.stop()
+        for path in (daemon.cookie_path, pid_path):
+            self.assertFalse(os.path.exists(path))
+
+    def test_the_data_directory_is_removed(self):
+        """Whoever waits for a write hears the reason, queries go on, and the end comes all the same."""
+        daemon, chain = self.daemon('-rpcservertimeout=1'), self.chain()
+        before, block = chain.mine(), chain.mine()
+        daemon.submit(before)
+        shutil.rmtree(daemon.chain_dir)
+        with self.assertRaises(harness.RpcError) as refused:
+            daemon.rpc('submitblock', block.hex)
+        self.assertEqual(refused.exception.code, -20)
+        self.assertIn('cannot write: ', refused.exception.message)
+        self.assertIn(daemon.chain_dir, refused.exception.message)
+        began = time.monotonic()
+        with self.assertRaises(harness.RpcError) as refused:
+            daemon.rpc('invalidateblock', before.hash)
+        self.assertIn('nothing was changed', refused.exception.message)
+        self.assertLess(time.monotonic() - began, seconds(0.9))
+        self.assertEqual(daemon.rpc('getblock', before.hash, 0), before.hex)
+        self.assertIn(daemon.chain_dir, daemon.rpc('getblockpubinfo')['chain']['write_error'])
+        self.assertEqual(daemon.terminate(), 4)
         daemon.process = None
 
     def test_a_shutdown_command_that_hangs_does_not_hold_up_the_end(self):
@@ -173,6 +219,25 @@ class Ends(IntegrationTest):
         daemon.spawn()
         self.assertEqual(daemon.wait_exit(30), 0, daemon.console())
         self.assertIn('height 169', daemon.console())
+
+
+class Debug(IntegrationTest):
+    def test_each_subject_has_something_to_say(self):
+        daemon = self.daemon('-debug=http', '-debug=rpc', '-debug=validation', '-debug=coindb', '-debug=bus', '-debug=net',
+                             '-debug=tor')
+        stream = self.subscriber(daemon.endpoint)
+        daemon.submit(self.chain().mine())
+        stream.wait_count(1)
+        log = daemon.debug_log()
+        for text in ('[http] 127.0.0.1:', 'POST /', '[rpc] method=submitblock', '[store] commit of ', '[bus] released events 1 to 1',
+                     f'[net] {daemon.endpoint}: 1 connected',
+                     '[warning] -debug=tor: nothing here logs about that subject.'):
+            self.assertIn(text, log)
+        self.assertNotIn('[zmq]', log)
+        refused = self.daemon('-debug=nonsense', start=False).spawn()
+        self.assertEqual(refused.wait_exit(), 1)
+        refused.process = None
+        self.assertIn('Error: Unsupported logging category -debug=nonsense', refused.console())
 
 
 class Secrets(IntegrationTest):

@@ -163,6 +163,21 @@ class RefusedStarts(IntegrationTest):
         self.assertIn(other, refused.console())
         os.rename(other, daemon.chain_dir)
 
+    def test_a_block_file_cut_short(self):
+        """Under the daemon it may end it by SIGBUS; the next start names the file and the remedy."""
+        daemon, chain = self.daemon(), self.chain()
+        for _ in range(3):
+            daemon.submit(chain.mine_bytes(500_000))
+        daemon.stop()
+        path = os.path.join(daemon.chain_dir, 'blocks', '00000.mdb')
+        os.truncate(path, os.path.getsize(path) // 2)
+        daemon.spawn()
+        self.assertEqual(daemon.wait_exit(), 1)
+        daemon.process = None
+        error = next(line for line in daemon.console().splitlines() if line.startswith('Error: '))
+        for text in (path, 'is cut short', f'The store in {daemon.chain_dir} is damaged: move it away', '-importblocks='):
+            self.assertIn(text, error)
+
     def test_unreadable_cookie_place(self):
         directory = self.temporary_directory()
         path = os.path.join(directory, 'missing', 'cookie')

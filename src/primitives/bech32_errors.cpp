@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxLength = 90;
 constexpr std::size_t kChecksumLength = 6;
+constexpr std::size_t kMaxListed = 1000;  // of the characters that a megabyte is too long by
 
 bool is_upper(char c) {
     return c >= 'A' && c <= 'Z';
@@ -102,7 +103,7 @@ Bech32Mistake checksum_mistake(std::string_view text, std::uint32_t state, std::
 
 Bech32Mistake locate_bech32_mistake(std::string_view text) {
     if (text.size() > kMaxLength) {
-        std::vector<std::size_t> beyond(text.size() - kMaxLength);
+        std::vector<std::size_t> beyond(std::min(text.size() - kMaxLength, kMaxListed));
         std::iota(beyond.begin(), beyond.end(), kMaxLength);
         return {.sentence = "Bech32 string too long", .positions = std::move(beyond)};
     }

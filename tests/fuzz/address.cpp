@@ -2,6 +2,8 @@
 #include "primitives/address.hpp"
 
 #include "base/check.hpp"
+#include "primitives/bech32.hpp"
+#include "primitives/bech32_errors.hpp"
 
 #include <array>
 #include <string_view>
@@ -26,7 +28,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     const ChainParams& params = chain_params(kChains[bytes[0] % kChains.size()]);
     const ByteSpan rest(bytes + 1, size - 1);
     check_round_trip(rest, params);
-    const auto script = address_to_script({reinterpret_cast<const char*>(rest.data()), rest.size()}, params);
+    const std::string_view text(reinterpret_cast<const char*>(rest.data()), rest.size());
+    if (!decode_bech32(text)) {
+        const Bech32Mistake mistake = locate_bech32_mistake(text);
+        BLOCKPUB_CHECK(!mistake.sentence.empty());
+        for (const std::size_t position : mistake.positions) BLOCKPUB_CHECK(position < text.size());
+    }
+    const auto script = address_to_script(text, params);
     if (!script) {
         BLOCKPUB_CHECK(script.error().code == Errc::invalid_argument && !script.error().context.empty());
         return 0;

@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include <chrono>
+#include <map>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -142,6 +144,49 @@ TEST_CASE("transactions are proven by a coin of theirs, and found in a block tha
     std::string changed = proof;
     changed[180] = changed[180] == '0' ? '1' : '0';
     CHECK(result_of(fixture, "verifytxoutproof", json{changed}.dump()).empty());
+}
+
+TEST_CASE("with an index a transaction is found without naming its block") {
+    ChainFixture fixture;
+    /// Knows the blocks up to a height.
+    struct PartIndex final : TransactionIndex {
+        [[nodiscard]] Result<std::optional<BlockHash>> find(const Txid& txid) const override {
+            const auto row = rows.find(txid);
+            return row == rows.end() ? std::nullopt : std::optional(row->second);
+        }
+        [[nodiscard]] Status status() const override { return shown; }
+        std::map<Txid, BlockHash> rows;
+        Status shown;
+    };
+    PartIndex index;
+    fixture.context.tx_index = &index;
+    std::vector<Txid> txids;
+    for (const BuiltBlock& block : fixture.blocks)
+        txids.push_back(must(ParsedBlock::parse(block.raw)).transactions()[0].txid);
+    index.rows[txids[1]] = fixture.blocks[1].hash;
+    index.shown = {.best = {.hash = fixture.blocks[1].hash, .height = {2}}, .synced = false};
+
+    const json found = result_of(fixture, "getrawtransaction", "[\"" + txids[1].display_hex() + "\",1]");
+    CHECK(found.at("blockhash") == fixture.blocks[1].hash.display_hex());
+    CHECK(found.at("confirmations") == 4);
+    CHECK_FALSE(found.contains("in_active_chain"));
+    // What the index has not seen yet is searched for among the newest blocks.
+    CHECK(result_of(fixture, "getrawtransaction", "[\"" + txids[4].display_hex() + "\",1]")
+              .at("confirmations") == 1);
+    const std::string unknown = in_list(std::string(64, 'a'));
+    CHECK(
+        fixture.call("getrawtransaction", unknown) ==
+        RpcFixture::error(-5,
+                          "No such mempool transaction. Blockchain transactions are still in the process of "
+                          "being indexed. Use gettransaction for wallet transactions."));
+    index.shown.synced = true;
+    CHECK(fixture.call("getrawtransaction", unknown) ==
+          RpcFixture::error(-5,
+                            "No such mempool or blockchain transaction. Use gettransaction for wallet "
+                            "transactions."));
+    CHECK(result_of(fixture, "getindexinfo").dump() ==
+          R"({"txindex":{"best_block_height":2,"synced":true}})");
+    CHECK(result_of(fixture, "getindexinfo", in_list("nosuch")) == json::object());
 }
 
 TEST_CASE("a block that has left the chain says so") {

@@ -266,7 +266,7 @@ TEST_CASE("echo, uptime, stop and help answer") {
     CHECK(fixture.call("help", "[\"nosuch\"]") == RpcFixture::result("\"help: unknown command: nosuch\""));
     // What clients for the command line ask to know which arguments to quote.
     const std::string conversions = fixture.call("help", "[\"dump_all_command_conversions\"]");
-    CHECK(conversions.starts_with(R"({"result":[["echo",0,"arg0",true],)"));
+    CHECK(conversions.find(R"(["echo",0,"arg0",true],["echo",1,"arg1",true],)") != std::string::npos);
     CHECK(conversions.find(R"(["getblock",0,"blockhash",true],["getblock",1,"verbosity",false],)"
                            R"(["getblock",1,"verbose",false],)") != std::string::npos);
     CHECK(fixture.call("help", "[5]").find("Position 1 (command)") != std::string::npos);

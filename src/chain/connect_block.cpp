@@ -84,7 +84,7 @@ class Connector {
     Result<bool> repeats_unspent(BlockCoins& coins);
     Result<std::string> connect_transactions();
     Result<std::string> connect_transaction(std::size_t position);
-    Result<std::string> gather_spent(const TransactionView& transaction, SpentCoins& spent);
+    Result<std::string> spend_inputs(const TransactionView& transaction, SpentCoins& spent);
     [[nodiscard]] std::string check_spending(const TransactionView& transaction, const SpentCoins& spent);
     [[nodiscard]] bool sequence_locked(const TransactionView& transaction, const SpentCoins& spent) const;
     void make_coins(const TransactionView& transaction, const Txid& txid, bool coinbase);
@@ -121,7 +121,7 @@ Result<bool> Connector::repeats_unspent(BlockCoins& coins) {
     return false;
 }
 
-Result<std::string> Connector::gather_spent(const TransactionView& transaction, SpentCoins& spent) {
+Result<std::string> Connector::spend_inputs(const TransactionView& transaction, SpentCoins& spent) {
     std::string reason;
     std::optional<Error> failure;
     spent.reserve(transaction.input_count());
@@ -133,7 +133,7 @@ Result<std::string> Connector::gather_spent(const TransactionView& transaction, 
             reason = "bad-txns-inputs-missingorspent";
             message_ = "CheckTxInputs: inputs missing/spent";
         } else {
-            spent.push_back(**coin);
+            spent.push_back(coins_.spend(input.prevout));
         }
         return !failure && reason.empty();
     });
@@ -182,19 +182,13 @@ Result<std::string> Connector::connect_transaction(std::size_t position) {
     const TransactionView transaction = parsed_.transaction(position);
     SpentCoins spent;
     if (position > 0) {
-        auto missing = gather_spent(transaction, spent);
+        auto missing = spend_inputs(transaction, spent);
         if (!missing || !missing->empty()) return missing;
         if (std::string reason = check_spending(transaction, spent); !reason.empty()) return reason;
     }
     sigops_cost_ += sigops_cost(transaction, spent);
     if (sigops_cost_ > kMaxBlockSigopsCost) return "bad-blk-sigops";
-    if (position > 0) {
-        transaction.for_each_input([&](std::size_t, const TxInput& input) {
-            static_cast<void>(coins_.spend(input.prevout));
-            return true;
-        });
-        undo_.push_back(std::move(spent));
-    }
+    if (position > 0) undo_.push_back(std::move(spent));
     make_coins(transaction, parsed_.transactions()[position].txid, position == 0);
     return std::string();
 }

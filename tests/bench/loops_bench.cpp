@@ -6,11 +6,13 @@
 
 #include "base/endian.hpp"
 #include "base/hex.hpp"
+#include "base/text_appender.hpp"
 #include "bench_support.hpp"
 #include "chain/block_checks.hpp"
 #include "primitives/merkle.hpp"
 #include "primitives/sha256.hpp"
 #include "query/json_reader.hpp"
+#include "query/transaction_json.hpp"
 #include "source/file.hpp"
 
 #include <cstring>
@@ -85,6 +87,17 @@ std::vector<Loop> loops_over(const SharedBytes& raw) {
         {"hex_decode", "byte", raw.size(),
          [digits, out = std::vector<std::uint8_t>(raw.size())]() mutable {
              if (!decode_hex_to(*digits, out)) give_up("hexadecimal digits do not decode");
+         }},
+        {"transaction_json", "transaction", count,
+         [block, &params, text = std::string()]() mutable {
+             text.clear();
+             TextAppender out(text);
+             TransactionWriter writer(out, params);
+             for (std::size_t i = 0; i < block->transactions().size(); ++i) {
+                 const TransactionDetail detail{.txid = block->transactions()[i].txid.wire_bytes()};
+                 must(writer.append_members(block->transaction(i), detail));
+             }
+             keep(out.size());
          }},
         {"json_scan", "byte", request->size(),
          [request, document = std::make_shared<JsonDocument>()] {

@@ -15,6 +15,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <optional>
@@ -64,7 +65,7 @@ ExitStatus run_node(NodeOptions options, BackgroundReport background) {
         return refuse(error);
     };
     log_start(log, options, *descriptors);
-    options.rpc.max_connections = descriptors->http;
+    options.rpc.max_connections = std::min(options.rpc.max_connections, descriptors->http);
     options.version = BLOCKPUB_VERSION;
 
     const auto pid_file = PidFile::write(options.pid_file);

@@ -128,7 +128,16 @@ Result<void> RunningNode::listen() {
     rpc.allow_ip = options_.rpc.allow_ip;
     rpc.threads = static_cast<unsigned>(options_.rpc.threads);
     rpc.timeout = options_.rpc.timeout;
+    rpc.head_timeout = options_.rpc.head_timeout;
     rpc.max_connections = options_.rpc.max_connections;
+    rpc.max_request = options_.rpc.max_request;
+    rpc.request_buffer = options_.rpc.request_buffer;
+    rpc.reply_buffer = options_.rpc.reply_buffer;
+    rpc.rest = options_.rpc.rest;
+    rpc.whitelist = options_.rpc.whitelist;
+    rpc.whitelist_default = options_.rpc.whitelist_default;
+    rpc.allow_hosts = options_.rpc.allow_hosts;
+    rpc.cors_origins = options_.rpc.cors_origins;
     rpc.user = options_.rpc.user.value_or("");
     rpc.password = options_.rpc.password.value_or("");
     rpc.hashed_passwords = options_.rpc.auth;

@@ -133,7 +133,8 @@ constexpr OptionSpec kOptions[] = {
     {"limitdescendantsize", "<n>", mempool, integer, "Their virtual size in kB (default: 101)", 0, 1 << 20},
 
     {"server", "", rpc, flag, "Accept JSON-RPC requests (default: 1)"},
-    {"rest", "", rpc, flag, "Accept REST requests; this version answers none yet (default: 0)"},
+    {"rest", "", rpc, flag,
+     "Accept REST requests, without a password, on the port for JSON-RPC (default: 0)"},
     {"rpcport", "<port>", rpc, integer,
      "Port for JSON-RPC (default: 8372, testnet3 18372, testnet4 48372, signet 38372, regtest 18483)", 0,
      65535, true},
@@ -155,6 +156,29 @@ constexpr OptionSpec kOptions[] = {
     {"rpcthreads", "<n>", rpc, integer, "Threads that serve JSON-RPC (default: 4)", 1, 256},
     {"rpcservertimeout", "<n>", rpc, integer,
      "Seconds without progress after which a connection ends (default: 30)", 1, 86400},
+    {"rpcheadtimeout", "<n>", rpc, integer,
+     "Seconds that a connection without a password has for the head of a request (default: 10)", 1, 86400},
+    {"rpcconnections", "<n>", rpc, integer,
+     "Connections at once; a further one takes the place of one that is idle and has shown no password, or "
+     "waits. The limit on open files may allow fewer (default: 4096)",
+     1, 1 << 16},
+    {"rpcmaxrequest", "<n>", rpc, integer, "Largest request body in MiB (default: 32)", 1, 1024},
+    {"rpcrequestbuffer", "<n>", rpc, integer,
+     "Memory for request bodies at once in MiB; further ones wait unread (default: 128)", 1, 1 << 16},
+    {"rpcbuffer", "<n>", rpc, integer,
+     "Memory for replies at once in MiB; further large ones wait to be made. A batch may fill half of it "
+     "(default: 256)",
+     2, 1 << 16},
+    {"rpcwhitelist", "<whitelist>", rpc, list,
+     "Methods that a user may call: <user>:<method>,<method>; of several lists for one user what is in all "
+     "of them"},
+    {"rpcwhitelistdefault", "", rpc, flag,
+     "Let users without -rpcwhitelist call nothing (default: 1 if -rpcwhitelist is given, else 0)"},
+    {"rpcallowhost", "<name>", rpc, list,
+     "Name of this machine that a REST client may ask for, beside addresses, names without a dot and "
+     "localhost (may be repeated)"},
+    {"corsorigin", "<origin>", rpc, list,
+     "Web pages that may read REST answers, as https://example.org, or * for all (may be repeated)"},
 
     {"zmqpubhashblock", "<address>", zmq, list,
      "Publish the hash of each new tip at an endpoint (may be repeated)"},
@@ -281,8 +305,6 @@ constexpr std::string_view kForeign[] = {
     "resetguisettings",
     "rpcdoccheck",
     "rpcserialversion",
-    "rpcwhitelist",
-    "rpcwhitelistdefault",
     "rpcworkqueue",
     "seednode",
     "settings",

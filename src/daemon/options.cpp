@@ -33,11 +33,6 @@ Result<void> refuse_what_is_not_there(const Settings& settings, ChainKind chain)
                     fmt::format("{}: this version accepts no peers; give -listen=0, and blocks by {}.",
                                 settings.find("listen")->origin, kWays));
     }
-    if (settings.text("rpcwhitelist") || settings.flag("rpcwhitelistdefault", false)) {
-        return fail(Errc::invalid_argument,
-                    "-rpcwhitelist: this version cannot hold users to some methods; leave it out, or write "
-                    "norpcwhitelist=1 and norpcwhitelistdefault=1 in section [blockpub].");
-    }
     if (chain == ChainKind::signet && settings.text("signetchallenge")) {
         return fail(Errc::invalid_argument,
                     "-signetchallenge: only the default signet is followed; leave the option out.");
@@ -48,9 +43,6 @@ Result<void> refuse_what_is_not_there(const Settings& settings, ChainKind chain)
 void warn_of_no_effect(const Settings& settings, std::string_view network,
                        std::vector<std::string>& warnings) {
     std::vector<std::string> foreign = settings.foreign_names();
-    if (settings.flag("rest", false)) {
-        warnings.emplace_back("-rest: this version answers no REST requests; use JSON-RPC.");
-    }
     const auto once = [&](std::string_view name, std::string_view sentence) {
         const bool on = settings.text(name).value_or("0") != "0";
         if (std::erase(foreign, name) != 0 && on) warnings.push_back(fmt::format("-{}: {}", name, sentence));
@@ -183,6 +175,19 @@ Result<RpcOptions> rpc_options(const Settings& settings, const NodeOptions& opti
     }
     rpc.threads = static_cast<std::size_t>(settings.integer("rpcthreads", 4));
     rpc.timeout = std::chrono::seconds(settings.integer("rpcservertimeout", 30));
+    rpc.head_timeout = std::chrono::seconds(settings.integer("rpcheadtimeout", 10));
+    rpc.max_connections = static_cast<std::size_t>(settings.integer("rpcconnections", 4096));
+    const auto mebibytes = [&](const char* name, std::int64_t fallback) {
+        return static_cast<std::size_t>(settings.integer(name, fallback)) * kMiB;
+    };
+    rpc.max_request = mebibytes("rpcmaxrequest", 32);
+    rpc.request_buffer = mebibytes("rpcrequestbuffer", 128);
+    rpc.reply_buffer = mebibytes("rpcbuffer", 256);
+    rpc.rest = settings.flag("rest", false);
+    rpc.whitelist = values(settings, "rpcwhitelist");
+    rpc.whitelist_default = settings.flag("rpcwhitelistdefault", !rpc.whitelist.empty());
+    rpc.allow_hosts = values(settings, "rpcallowhost");
+    rpc.cors_origins = values(settings, "corsorigin");
     return rpc;
 }
 

@@ -32,7 +32,16 @@ struct RpcOptions {
     std::string cookie_perms = "owner";
     std::size_t threads = 4;
     std::chrono::seconds timeout{30};
-    std::size_t max_connections = 512;  ///< from the limit on open files
+    std::chrono::seconds head_timeout{10};
+    std::size_t max_connections = 4096;  ///< no more than the limit on open files leaves for them
+    std::size_t max_request = std::size_t{32} << 20;
+    std::size_t request_buffer = std::size_t{128} << 20;
+    std::size_t reply_buffer = std::size_t{256} << 20;
+    bool rest = false;
+    std::vector<std::string> whitelist;
+    bool whitelist_default = false;
+    std::vector<std::string> allow_hosts;
+    std::vector<std::string> cors_origins;
 };
 
 struct CommandOptions {

@@ -36,7 +36,9 @@ HttpResponse plain_response(int status, std::string_view text) {
 
 HttpConnection::HttpConnection(Socket socket, HttpCore& core, IpAddress peer, std::string peer_name)
     : core_(core),
-      last_progress_(milliseconds_of(std::chrono::steady_clock::now())),
+      first_since_(std::chrono::steady_clock::now()),
+      last_progress_(milliseconds_of(first_since_)),
+      request_since_(first_since_),
       socket_(std::move(socket)) {
     request_.peer = peer;
     request_.peer_name = std::move(peer_name);
@@ -44,6 +46,7 @@ HttpConnection::HttpConnection(Socket socket, HttpCore& core, IpAddress peer, st
 
 HttpConnection::~HttpConnection() {
     forget_request();
+    hold_reply(0);
     close();
     core_.connections.remove(this);
     core_.connection_closed();
@@ -72,6 +75,9 @@ void HttpConnection::run() {
             case Step::discard:
                 go_on = take_discarded();
                 break;
+            case Step::job:
+                go_on = take_job();
+                break;
             case Step::linger:
                 go_on = linger();
                 break;
@@ -92,7 +98,7 @@ bool HttpConnection::take_head() {
         return reject(400, "request head too large");
     }
     if (!size) {
-        set_waits(buffered().empty() ? Waits::next_request : Waits::socket);
+        set_waits(buffered().empty() ? Waits::next_request : Waits::head);
         // Set first, asked then: `stop` does the same the other way round, and one of the two sees the other.
         if (core_.stopping && buffered().empty() && out_.empty()) return close(), false;
         return read_more();
@@ -122,6 +128,7 @@ bool HttpConnection::take_head() {
     }
     try {
         if (auto refusal = core_.service.admit(request_)) return refuse(std::move(*refusal));
+        if (!request_.user.empty()) trusted_.store(true, std::memory_order_relaxed);
     } catch (const std::exception& failure) {
         core_.log.error("a request was not admitted: {}", failure.what());
         return reject(500, "internal error");
@@ -135,7 +142,7 @@ bool HttpConnection::begin_body() {
         out_.buffer() += kContinue;
     step_ = Step::body;
     request_.body.clear();
-    set_waits(Waits::socket);
+    set_waits(Waits::body);
     if (chunks_ || head.content_length <= kSmallBody) return true;
     return take_share(static_cast<std::size_t>(head.content_length));
 }
@@ -146,13 +153,13 @@ bool HttpConnection::take_share(std::size_t bytes) {
         self->budget_held_ = bytes;
         asio::post(self->socket_.get_executor(), [self] {
             self->progress();
-            self->set_waits(Waits::socket);
+            self->set_waits(Waits::body);
             self->run();
         });
     };
     if (!core_.budget.take(bytes, granted)) return false;
     budget_held_ = bytes;
-    set_waits(Waits::socket);
+    set_waits(Waits::body);
     return true;
 }
 
@@ -215,20 +222,43 @@ bool HttpConnection::answer() {
         return reject(500, "internal error");
     }
     if (auto* response = std::get_if<HttpResponse>(&*answer)) return respond(std::move(*response));
-    return run_job(std::move(std::get<HttpJob>(*answer)));
+    job_ = std::move(std::get<HttpJob>(*answer));
+    step_ = Step::job;
+    return true;
+}
+
+bool HttpConnection::take_job() {
+    if (job_->reply_bytes == 0) return run_job(*std::exchange(job_, std::nullopt));
+    // What is gathered goes first: who waits for room must not hold any.
+    if (!out_.empty() && !flush()) return false;
+    set_waits(Waits::service);
+    const std::size_t bytes = job_->reply_bytes;
+    const auto granted = [self = shared_from_this(), bytes] {
+        asio::post(self->socket_.get_executor(), [self, bytes] {
+            self->reply_held_ = self->job_share_ = bytes;
+            self->progress();
+            if (self->run_job(*std::exchange(self->job_, std::nullopt))) self->run();
+        });
+    };
+    if (!core_.replies.take(bytes, granted)) return false;
+    reply_held_ = job_share_ = bytes;
+    return run_job(*std::exchange(job_, std::nullopt));
 }
 
 bool HttpConnection::run_job(HttpJob job) {
-    if (job.lane == Lane::here) return respond(job.run());
-    if (send_some() == Sent::failed) return close(), false;
-    core_.pool_of(job.lane).run([self = shared_from_this(), run = std::move(job.run)] {
-        auto response = std::make_shared<HttpResponse>();
+    set_waits(Waits::service);
+    const auto run = [this](const std::function<HttpResponse()>& make) {
         try {
-            *response = run();
+            return make();
         } catch (const std::exception& failure) {
-            self->core_.log.error("a request could not be answered: {}", failure.what());
-            *response = plain_response(500, "internal error");
+            core_.log.error("a request could not be answered: {}", failure.what());
+            return plain_response(500, "internal error");
         }
+    };
+    if (job.lane == Lane::here) return respond(run(job.run));
+    if (send_some() == Sent::failed) return close(), false;
+    core_.pool_of(job.lane).run([self = shared_from_this(), run, make = std::move(job.run)] {
+        auto response = std::make_shared<HttpResponse>(run(make));
         asio::post(self->socket_.get_executor(), [self, response] {
             if (self->respond(std::move(*response))) self->run();
         });
@@ -277,12 +307,22 @@ bool HttpConnection::respond(HttpResponse response) {
     if (core_.stopping.load(std::memory_order_relaxed) || close_after_) response.close = true;
     close_after_ = response.close || !head.keeps_alive();
     append_response_head(out_.buffer(), response, head, std::time(nullptr));
-    if (response_has_body(response.status, head.method)) out_.add_body(std::move(response));
+    const bool has_body = response_has_body(response.status, head.method);
+    // What is joined to the head is bounded by itself.
+    const std::size_t memory = has_body && response.body_size() > HttpOutbox::kJoined ? response.memory() : 0;
+    if (memory > 0 || job_share_ > 0) hold_reply(reply_held_ - std::exchange(job_share_, 0) + memory);
+    if (has_body) out_.add_body(std::move(response));
     forget_request();
+    request_since_.store(std::chrono::steady_clock::now(), std::memory_order_relaxed);
     step_ = close_after_ ? Step::linger : Step::head;
     if (!close_after_ && !buffered().empty() && out_.takes_more()) return true;
     set_waits(Waits::socket);
     return flush();
+}
+
+void HttpConnection::hold_reply(std::size_t bytes) {
+    if (bytes == reply_held_) return;
+    core_.replies.change(std::exchange(reply_held_, bytes), bytes);
 }
 
 void HttpConnection::forget_request() {

@@ -45,11 +45,15 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     /// Interrupts a connection that has made no progress for longer than the time-out. Progress is every byte
     /// moved, and every byte that the peer has acknowledged. Result: whether it did.
     bool check_progress(std::chrono::steady_clock::time_point now) BLOCKPUB_EXCLUDES(socket_mutex_);
+    using Time = std::chrono::steady_clock::time_point;
+    /// Since when it has kept a place without use: no password shown, no request whole. Nothing while it is
+    /// of use.
+    [[nodiscard]] std::optional<Time> idle_since() const;
 
  private:
-    enum class Step : std::uint8_t { head, body, discard, linger };
+    enum class Step : std::uint8_t { head, body, discard, job, linger };
     /// What the connection waits for, as `check_progress` sees it.
-    enum class Waits : std::uint8_t { next_request, socket, service, close };
+    enum class Waits : std::uint8_t { next_request, head, body, socket, service, close };
 
     // Each of these returns whether the next step can be taken at once; if not, an operation is under way
     // that will, or the connection is at its end.
@@ -59,6 +63,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     bool begin_body();
     bool take_share(std::size_t bytes);
     bool answer();
+    bool take_job();
     bool run_job(HttpJob job);
     bool refuse(HttpRefusal refusal);
     bool deliver_refusal();
@@ -77,17 +82,24 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     [[nodiscard]] std::string_view buffered() const { return {in_.data() + begin_, end_ - begin_}; }
     void consume(std::size_t size);
     void forget_request();
+    void hold_reply(std::size_t bytes);
     void close() BLOCKPUB_EXCLUDES(socket_mutex_);
     void set_waits(Waits waits) { waits_.store(waits); }
     void progress();
 
     // Constant after construction.
     HttpCore& core_;
+    const Time first_since_;  // when it began
 
     // Internally synchronised.
     std::atomic<Waits> waits_{Waits::next_request};
     std::atomic<std::int64_t> last_progress_;  // steady clock, milliseconds
     std::atomic<std::int64_t> unacknowledged_{0};
+    std::atomic<Time> request_since_;   // when it began to wait for the request
+    std::atomic<bool> trusted_{false};  // has shown a password
+
+    // Only in check_progress, which one thread calls.
+    bool given_up_ = false;
 
     // Guarded: the handle must not be closed under who shuts it down.
     Mutex socket_mutex_;
@@ -106,6 +118,9 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     std::size_t budget_held_ = 0;
     std::optional<HttpRefusal> refusal_;
     std::uint64_t discarded_ = 0;
+    std::optional<HttpJob> job_;  // that waits for room for its reply
+    std::size_t reply_held_ = 0;  // of the budget of replies
+    std::size_t job_share_ = 0;   // the part of it that stands for a reply not made yet
     HttpOutbox out_;
     bool close_after_ = false;
 };

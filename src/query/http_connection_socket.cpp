@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 // The half of a connection that moves bytes; http_connection.cpp has the steps between.
 
@@ -41,7 +42,13 @@ HttpConnection::Sent HttpConnection::send_some() {
         ::iovec parts[2];
         ::msghdr message{};
         message.msg_iov = parts;
-        message.msg_iovlen = out_.stretches(parts);
+        const auto count = out_.stretches(parts);
+        if (!count) {
+            core_.log.error("{}: a block could not be read while it was sent: {}", request_.peer_name,
+                            count.error().context);
+            return Sent::failed;
+        }
+        message.msg_iovlen = *count;
         const ssize_t size = ::sendmsg(socket_.native_handle(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (size >= 0) {
             out_.sent(static_cast<std::size_t>(size));
@@ -55,6 +62,7 @@ HttpConnection::Sent HttpConnection::send_some() {
             return Sent::failed;
         }
     }
+    if (job_share_ == 0) hold_reply(0);
     return Sent::all;
 }
 
@@ -172,9 +180,25 @@ void HttpConnection::finish_soon() {
     if (waits_.load() == Waits::next_request) interrupt();
 }
 
+std::optional<HttpConnection::Time> HttpConnection::idle_since() const {
+    const Waits waits = waits_.load(std::memory_order_relaxed);
+    const bool idle = waits == Waits::next_request || waits == Waits::head || waits == Waits::body;
+    if (!idle || trusted_.load(std::memory_order_relaxed)) return std::nullopt;
+    return request_since_.load(std::memory_order_relaxed);
+}
+
 bool HttpConnection::check_progress(std::chrono::steady_clock::time_point now) {
     const Waits waits = waits_.load(std::memory_order_relaxed);
     if (waits == Waits::service) return false;
+    // Who has shown no password cannot keep a place by sending a letter now and then.
+    const bool new_here = (waits == Waits::next_request || waits == Waits::head) &&
+                          request_since_.load(std::memory_order_relaxed) == first_since_;
+    if ((waits == Waits::head || new_here) && !trusted_.load(std::memory_order_relaxed) &&
+        now - request_since_.load(std::memory_order_relaxed) >
+            std::min(core_.options.head_timeout, core_.options.timeout)) {
+        interrupt();
+        return !std::exchange(given_up_, true);
+    }
     const std::int64_t quiet = milliseconds_of(now) - last_progress_.load(std::memory_order_relaxed);
     if (waits == Waits::close) {
         if (quiet <= kLinger.count()) return false;
@@ -194,7 +218,7 @@ bool HttpConnection::check_progress(std::chrono::steady_clock::time_point now) {
         }
     }
     interrupt();
-    return true;
+    return !std::exchange(given_up_, true);
 }
 
 }  // namespace blockpub

@@ -39,6 +39,44 @@ void ByteBudget::drop_waiters() {
     dropped.clear();
 }
 
+bool ReplyBudget::take(std::size_t bytes, std::function<void()> granted) {
+    MutexLock lock(mutex_);
+    if (waiters_.empty() && held_ < limit_) {
+        held_ += bytes;
+        return true;
+    }
+    waiters_.push_back({bytes, std::move(granted)});
+    return false;
+}
+
+void ReplyBudget::change(std::size_t before, std::size_t after) {
+    std::vector<std::function<void()>> ready;
+    {
+        MutexLock lock(mutex_);
+        held_ += after;
+        held_ -= before;
+        while (!waiters_.empty() && held_ < limit_) {
+            held_ += waiters_.front().bytes;
+            ready.push_back(std::move(waiters_.front().granted));
+            waiters_.pop_front();
+        }
+    }
+    for (const auto& granted : ready) granted();
+}
+
+void ReplyBudget::drop_waiters() {
+    std::deque<Waiter> dropped;
+    MutexLock lock(mutex_);
+    dropped.swap(waiters_);
+    lock.unlock();
+    dropped.clear();
+}
+
+std::size_t ReplyBudget::held() const {
+    MutexLock lock(mutex_);
+    return held_;
+}
+
 void HttpConnections::add(HttpConnection* connection, std::weak_ptr<HttpConnection> handle) {
     MutexLock lock(mutex_);
     open_.emplace(connection, std::move(handle));

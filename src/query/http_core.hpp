@@ -45,6 +45,31 @@ class ByteBudget {
     std::deque<Waiter> waiters_ BLOCKPUB_GUARDED_BY(mutex_);
 };
 
+/// Memory of replies. How large one becomes is known when it has been made, so a share may grow then, beyond
+/// the limit if need be; until there is room again nobody else gets one.
+/// Thread safety: every method from any thread. Blocking: never.
+class ReplyBudget {
+ public:
+    explicit ReplyBudget(std::size_t limit) : limit_(limit) {}
+
+    /// As ByteBudget::take.
+    [[nodiscard]] bool take(std::size_t bytes, std::function<void()> granted) BLOCKPUB_EXCLUDES(mutex_);
+    /// Replaces a share by one of another size.
+    void change(std::size_t before, std::size_t after) BLOCKPUB_EXCLUDES(mutex_);
+    void drop_waiters() BLOCKPUB_EXCLUDES(mutex_);
+    [[nodiscard]] std::size_t held() const BLOCKPUB_EXCLUDES(mutex_);
+
+ private:
+    struct Waiter {
+        std::size_t bytes;
+        std::function<void()> granted;
+    };
+    const std::size_t limit_;
+    mutable Mutex mutex_;
+    std::size_t held_ BLOCKPUB_GUARDED_BY(mutex_) = 0;
+    std::deque<Waiter> waiters_ BLOCKPUB_GUARDED_BY(mutex_);
+};
+
 /// The open connections, for those who look after all of them.
 /// Thread safety: every method from any thread.
 class HttpConnections {
@@ -66,12 +91,17 @@ class HttpConnections {
 /// What the connections of one server share.
 struct HttpCore {
     HttpCore(HttpServerOptions o, HttpService& s, Logger& logger)
-        : options(std::move(o)), service(s), log(&logger, LogCategory::http), budget(options.body_budget) {}
+        : options(std::move(o)),
+          service(s),
+          log(&logger, LogCategory::http),
+          budget(options.body_budget),
+          replies(options.reply_budget) {}
 
     const HttpServerOptions options;
     HttpService& service;
     const Log log;
     ByteBudget budget;
+    ReplyBudget replies;
     HttpConnections connections;
     std::function<void()> connection_closed;  ///< set before the first connection
     std::atomic<bool> stopping{false};
@@ -79,6 +109,7 @@ struct HttpCore {
     std::atomic<std::uint64_t> requests{0};
     std::atomic<std::uint64_t> malformed{0};
     std::atomic<std::uint64_t> timeouts{0};
+    std::atomic<std::uint64_t> evicted{0};
     WorkerPool* chain_pool = nullptr;
     WorkerPool* wait_pool = nullptr;
     WorkerPool* scan_pool = nullptr;

@@ -5,8 +5,15 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <memory>
 
 namespace blockpub {
+
+HexBytes::HexBytes(SharedBytes source) {
+    auto held = std::make_shared<const SharedBytes>(std::move(source));
+    const ByteSpan view = held->bytes();
+    bytes = MappedBytes(view, std::move(held));
+}
 
 std::size_t body_piece_size(const BodyPiece& piece) {
     if (const auto* hex = std::get_if<HexBytes>(&piece)) return 2 * hex->bytes.size();
@@ -19,6 +26,17 @@ std::size_t HttpResponse::body_size() const {
     std::size_t size = text.size();
     for (const BodyPiece& piece : pieces) size += body_piece_size(piece);
     return size;
+}
+
+std::size_t HttpResponse::memory() const {
+    std::size_t size = text.capacity() + shared_text;
+    bool digits = false;
+    for (const BodyPiece& piece : pieces) {
+        if (const auto* part = std::get_if<std::string>(&piece)) size += part->capacity();
+        digits = digits || std::holds_alternative<HexBytes>(piece);
+        size += sizeof piece;
+    }
+    return size + (digits ? kHexMemory : 0);
 }
 
 bool response_has_body(int status, std::string_view method) {
@@ -103,8 +121,10 @@ void append_response_head(std::string& out, const HttpResponse& response, const 
     }
     const bool close = response.close || request.asks_close;
     if (request.minor_version == 0 && request.asks_keep_alive && !close) out += "Connection: keep-alive\r\n";
-    if (has_body) {
+    // HEAD is told the length that GET would get; an error has none.
+    if (has_body || (response.status == 200 && request.method == "HEAD"))
         fmt::format_to(append, FMT_COMPILE("Content-Length: {}\r\n"), response.body_size());
+    if (has_body) {
         if (response.content_type.empty()) out += "Content-Type: text/html; charset=ISO-8859-1\r\n";
     }
     if (close) out += "Connection: close\r\n";

@@ -11,6 +11,7 @@
 #include <ctime>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -31,9 +32,15 @@ struct HttpRequest {
     std::string user;       ///< set by the service that admitted the request
 };
 
-/// Sent as twice as many hexadecimal digits, put into that form piece by piece while sending.
+/// Memory that sending digits takes, of however many pieces.
+inline constexpr std::size_t kHexMemory = 64 * 1024;
+
+/// Sent as twice as many hexadecimal digits, put into that form piece by piece while sending. Bytes in a
+/// segment are read from its file then, so that a reply of many blocks takes no memory for them.
 struct HexBytes {
-    SharedBytes bytes;
+    explicit HexBytes(MappedBytes source) : bytes(std::move(source)) {}
+    explicit HexBytes(SharedBytes source);
+    MappedBytes bytes;
 };
 
 /// A stretch of a body. Mapped bytes are handed to the kernel only: see MappedBytes.
@@ -48,9 +55,15 @@ struct HttpResponse {
     std::string fields;             ///< further fields, each `Name: value\r\n`
     std::string text;
     std::vector<BodyPiece> pieces;
-    bool close = false;  ///< end the connection behind this reply
+    std::size_t shared_text = 0;  ///< bytes of a text that pieces lie in
+    bool close = false;           ///< end the connection behind this reply
+    std::string entity_tag;       ///< names an answer that never changes; without its quotes
+    bool takes_ranges = false;    ///< with an entity tag: parts of the body may be asked for
 
     [[nodiscard]] std::size_t body_size() const;
+    /// Bytes of memory that are there for this reply alone. Blocks that others hold as well, or that lie in a
+    /// segment, do not count.
+    [[nodiscard]] std::size_t memory() const;
 };
 
 /// Whether a reply of that status to that method has a body (and says how long it is).

@@ -3,8 +3,11 @@
 
 #include "base/check.hpp"
 #include "base/hex.hpp"
+#include "base/mapped_read.hpp"
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <utility>
 
 namespace blockpub {
@@ -21,7 +24,7 @@ void HttpOutbox::add_body(HttpResponse&& response) {
     }
 }
 
-::iovec HttpOutbox::piece_stretch() {
+Result<::iovec> HttpOutbox::piece_stretch() {
     const auto rest = [&](const void* data, std::size_t size) {
         // The socket call reads only; its interface lacks the const.
         return ::iovec{const_cast<char*>(static_cast<const char*>(data)) + piece_sent_, size - piece_sent_};
@@ -32,22 +35,33 @@ void HttpOutbox::add_body(HttpResponse&& response) {
     if (const auto* mapped = std::get_if<MappedBytes>(&piece))
         return rest(mapped->bytes().data(), mapped->size());
 
-    const SharedBytes& source = std::get<HexBytes>(piece).bytes;
     if (piece_sent_ >= hex_begin_ + hex_.size()) {
-        const std::size_t from = piece_sent_ / 2;
-        const std::size_t size = std::min(kHexStretch, source.size() - from);
-        hex_.resize(2 * size);
-        encode_hex_to(source.bytes().subspan(from, size), hex_.data());
-        hex_begin_ = 2 * from;
+        if (auto encoded = encode_stretch(std::get<HexBytes>(piece).bytes); !encoded)
+            return forward_error(encoded);
     }
     const std::size_t skip = piece_sent_ - hex_begin_;
-    return {hex_.data() + skip, hex_.size() - skip};
+    return ::iovec{hex_.data() + skip, hex_.size() - skip};
 }
 
-std::size_t HttpOutbox::stretches(::iovec (&out)[2]) {
+Result<void> HttpOutbox::encode_stretch(const MappedBytes& source) {
+    const std::size_t from = piece_sent_ / 2;
+    const std::size_t size = std::min(kHexStretch, source.size() - from);
+    hex_begin_ = 2 * from;
+    hex_.resize(2 * size);
+    std::array<std::uint8_t, kHexStretch> raw;
+    const std::span<std::uint8_t> part(raw.data(), size);
+    if (auto read = read_mapped(source, from, part); !read) return read;
+    encode_hex_to(part, hex_.data());
+    return {};
+}
+
+Result<std::size_t> HttpOutbox::stretches(::iovec (&out)[2]) {
     std::size_t count = 0;
     if (sent_ < buffer_.size()) out[count++] = {buffer_.data() + sent_, buffer_.size() - sent_};
-    if (!pieces_.empty()) out[count++] = piece_stretch();
+    if (pieces_.empty()) return count;
+    const auto stretch = piece_stretch();
+    if (!stretch) return std::unexpected(stretch.error());
+    out[count++] = *stretch;
     return count;
 }
 

@@ -3,6 +3,8 @@
 
 #include "query/http_message.hpp"
 
+#include <blockpub/result.hpp>
+
 #include <sys/uio.h>
 
 #include <cstddef>
@@ -32,14 +34,16 @@ class HttpOutbox {
     /// Whether further replies may be gathered behind what there is.
     [[nodiscard]] bool takes_more() const { return pieces_.empty() && buffer_.size() < kGathered; }
     /// Up to two stretches to send next. Requires: !empty(). Valid until the next call of any method.
-    [[nodiscard]] std::size_t stretches(::iovec (&out)[2]);
+    /// Errors: those of reading the bytes that go out as digits; the reply cannot be completed then.
+    [[nodiscard]] Result<std::size_t> stretches(::iovec (&out)[2]);
     /// Notes that the first `size` bytes of the stretches have been sent.
     void sent(std::size_t size);
     void clear();
 
  private:
-    static constexpr std::size_t kHexStretch = 32 * 1024;  // source bytes
-    [[nodiscard]] ::iovec piece_stretch();
+    static constexpr std::size_t kHexStretch = kHexMemory / 2;  // source bytes
+    [[nodiscard]] Result<::iovec> piece_stretch();
+    [[nodiscard]] Result<void> encode_stretch(const MappedBytes& source);
 
     std::string buffer_;
     std::size_t sent_ = 0;  // of the buffer

@@ -63,6 +63,8 @@ struct HttpServer::Impl {
     void accept_on(tcp::acceptor& acceptor) BLOCKPUB_REQUIRES(accept_mutex);
     void accepted(tcp::acceptor& acceptor, const error_code& error, tcp::socket socket);
     void begin_connection(tcp::socket socket, const tcp::endpoint& peer);
+    void await_client(tcp::acceptor& acceptor) BLOCKPUB_REQUIRES(accept_mutex);
+    void make_room();
     void resume_accepting();
     void sweep();
     void serve();
@@ -70,6 +72,7 @@ struct HttpServer::Impl {
     HttpCore core;  // connections may live as long as the context, and tell of their end
     Mutex accept_mutex;
     std::vector<tcp::acceptor*> paused BLOCKPUB_GUARDED_BY(accept_mutex);
+    bool client_waits BLOCKPUB_GUARDED_BY(accept_mutex) = false;  // and there is no room
     bool closed BLOCKPUB_GUARDED_BY(accept_mutex) = false;
 
     asio::io_context context;
@@ -152,12 +155,21 @@ Result<void> HttpServer::Impl::bind(const HttpEndpoint& endpoint) {
 
 void HttpServer::Impl::accept_on(tcp::acceptor& acceptor) {
     if (closed) return;
-    if (core.connections.size() >= core.options.max_connections) {
-        paused.push_back(&acceptor);
-        return;
-    }
+    if (core.connections.size() >= core.options.max_connections) return await_client(acceptor);
     acceptor.async_accept([this, &acceptor](const error_code& error, tcp::socket socket) {
         accepted(acceptor, error, std::move(socket));
+    });
+}
+
+void HttpServer::Impl::await_client(tcp::acceptor& acceptor) {
+    acceptor.async_wait(tcp::acceptor::wait_read, [this, &acceptor](const error_code& error) {
+        MutexLock lock(accept_mutex);
+        if (closed) return;
+        if (error || core.connections.size() < core.options.max_connections) return accept_on(acceptor);
+        paused.push_back(&acceptor);
+        client_waits = true;
+        lock.unlock();  // a connection that ends here asks for it
+        make_room();
     });
 }
 
@@ -166,6 +178,22 @@ void HttpServer::Impl::begin_connection(tcp::socket socket, const tcp::endpoint&
         std::make_shared<HttpConnection>(std::move(socket), core, address_of(peer.address()), name_of(peer));
     core.connections.add(connection.get(), connection);
     connection->start();
+}
+
+// Whoever is idle and has shown no password makes way for the client that waits, the longest idle first.
+// Requires: the accept lock is free.
+void HttpServer::Impl::make_room() {
+    std::shared_ptr<HttpConnection> longest;
+    HttpConnection::Time since;
+    for (auto& connection : core.connections.all()) {
+        const auto idle = connection->idle_since();
+        if (!idle || (longest && since <= *idle)) continue;
+        since = *idle;
+        longest = std::move(connection);
+    }
+    if (!longest) return;
+    core.evicted.fetch_add(1, std::memory_order_relaxed);
+    longest->interrupt();
 }
 
 void HttpServer::Impl::serve() {
@@ -209,6 +237,7 @@ void HttpServer::Impl::accepted(tcp::acceptor& acceptor, const error_code& error
 
 void HttpServer::Impl::resume_accepting() {
     MutexLock lock(accept_mutex);
+    client_waits = false;
     const std::vector<tcp::acceptor*> again = std::exchange(paused, {});
     for (tcp::acceptor* acceptor : again) accept_on(*acceptor);
 }
@@ -223,6 +252,10 @@ void HttpServer::Impl::sweep() {
         for (const auto& connection : core.connections.all()) {
             if (connection->check_progress(now)) core.timeouts.fetch_add(1, std::memory_order_relaxed);
         }
+        MutexLock lock(accept_mutex);
+        const bool crowded = client_waits;
+        lock.unlock();
+        if (crowded) make_room();
         sweep();
     });
 }
@@ -272,6 +305,7 @@ void HttpServer::stop(std::chrono::milliseconds grace) {
     const auto now = std::chrono::steady_clock::now();
     if (!connections.wait_until_empty(now + grace)) {
         impl_->core.budget.drop_waiters();
+        impl_->core.replies.drop_waiters();
         impl_->stop_pools();
         for (const auto& connection : connections.all()) connection->interrupt();
         (void)connections.wait_until_empty(std::chrono::steady_clock::now() + kCutGrace);
@@ -295,7 +329,9 @@ HttpServerStatus HttpServer::status() const {
             .accepted = core.accepted.load(std::memory_order_relaxed),
             .requests = core.requests.load(std::memory_order_relaxed),
             .malformed = core.malformed.load(std::memory_order_relaxed),
-            .timeouts = core.timeouts.load(std::memory_order_relaxed)};
+            .timeouts = core.timeouts.load(std::memory_order_relaxed),
+            .evicted = core.evicted.load(std::memory_order_relaxed),
+            .reply_bytes = core.replies.held()};
 }
 
 }  // namespace blockpub

@@ -36,6 +36,9 @@ struct HttpRefusal {
 struct HttpJob {
     Lane lane = Lane::chain;
     std::function<HttpResponse()> run;  ///< must not throw
+    /// Memory that the reply may take, roughly. Not 0: begins only when the replies that are being made or
+    /// sent leave room.
+    std::size_t reply_bytes = 0;
 };
 
 using HttpAnswer = std::variant<HttpResponse, HttpJob>;
@@ -62,10 +65,14 @@ struct HttpServerOptions {
     std::vector<HttpEndpoint> endpoints;
     unsigned threads = 4;
     std::chrono::milliseconds timeout{30'000};  ///< a connection without progress for so long is closed
-    std::size_t max_connections = 512;          ///< further ones wait in the listen queue
-    std::size_t max_body = 0x02000000;          ///< larger request bodies are refused
+    /// For the whole head of a request, on a connection that has not shown a password yet.
+    std::chrono::milliseconds head_timeout{10'000};
+    /// A client beyond them takes the place of one that is idle and has shown no password, or waits.
+    std::size_t max_connections = 512;
+    std::size_t max_body = 0x02000000;  ///< larger request bodies are refused
     std::size_t body_budget = std::size_t{128}
                               << 20;  ///< of all bodies over 64 KiB at once; others wait unread
+    std::size_t reply_budget = std::size_t{256} << 20;  ///< of replies in memory; further large ones wait
     std::size_t chain_threads = 4;
     std::size_t wait_threads = 32;
 };
@@ -76,7 +83,9 @@ struct HttpServerStatus {
     std::uint64_t accepted = 0;
     std::uint64_t requests = 0;
     std::uint64_t malformed = 0;
-    std::uint64_t timeouts = 0;  ///< closed for making no progress
+    std::uint64_t timeouts = 0;     ///< closed for making no progress
+    std::uint64_t evicted = 0;      ///< closed while idle, to make room for others
+    std::uint64_t reply_bytes = 0;  ///< memory of replies being made or sent just now
 };
 
 /// Serves HTTP/1.1 (and 1.0) on some addresses.

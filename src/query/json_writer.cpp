@@ -2,6 +2,7 @@
 #include "query/json_writer.hpp"
 
 #include "base/hex.hpp"
+#include "base/mapped_read.hpp"
 #include "base/text_appender.hpp"
 #include "query/json_reader.hpp"
 
@@ -75,6 +76,20 @@ void JsonWriter::hex(ByteSpan bytes) {
         data[end - 1] = '"';
         return end;
     });
+}
+
+Result<void> JsonWriter::hex(const MappedBytes& bytes) {
+    if (splices_ == nullptr || bytes.size() <= kSpliced) {
+        std::vector<std::uint8_t> copy(bytes.size());
+        if (auto read = read_mapped(bytes, 0, copy); !read) return read;
+        hex(copy);
+        return {};
+    }
+    separate();
+    out_ += '"';
+    splices_->push_back({out_.size(), bytes});
+    out_ += '"';
+    return {};
 }
 
 void JsonWriter::quote(std::string_view text) {

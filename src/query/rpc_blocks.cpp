@@ -27,9 +27,10 @@ RpcOutcome get_block(const RpcContext& context, const RpcCall& call) {
     if (!header) return std::unexpected(header.error());
     const BlockMaterialReader& reader = *context.material;
     if (*verbosity <= 0) {
-        const auto raw = reader.raw(*hash, header->record);
+        const auto raw = reader.mapped(*hash, header->record);
         if (!raw) return unreadable_block(context, *hash, raw.error());
-        call.result.hex(raw->bytes());
+        if (const auto written = call.result.hex(*raw); !written)
+            return unreadable_block(context, *hash, written.error());
         return {};
     }
     const BlockDetail detail = detail_of(*verbosity);
@@ -158,6 +159,7 @@ void add_block_methods(std::vector<RpcMethod>& methods, const RpcContext& contex
         .example = "\"00000000d1145790a8694403d4063f323d499e655c83426834d4ce2f8dd4a2ee\" 0",
         .json_example = "\"00000000d1145790a8694403d4063f323d499e655c83426834d4ce2f8dd4a2ee\", 0",
         .handler = [&context](const RpcCall& call) { return get_block(context, call); },
+        .large_reply = true,
     });
     methods.push_back({
         .category = "blockchain",

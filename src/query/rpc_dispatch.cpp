@@ -52,10 +52,11 @@ std::string RpcMethods::help(std::string_view name) const {
     return out;
 }
 
-// The envelope of a call.
+// The envelope of a call. One serves all calls of a batch: like bitcoind, an element that is no object is
+// answered with the id and in the version of the one before it.
 
 struct RpcDispatcher::Envelope {
-    std::optional<JsonValue> reply_to;  // the id
+    std::optional<JsonValue> reply_to = JsonValue();  // the id
     bool version_2 = false;
     std::string_view method;
     JsonValue parameters;
@@ -90,11 +91,9 @@ struct RpcDispatcher::Envelope {
 
 RpcOutcome RpcDispatcher::Envelope::read(JsonValue request) {
     const auto invalid = [](const char* text) { return rpc_fail(RpcCode::invalid_request, text); };
-    if (request.kind() != JsonKind::object) {
-        reply_to = JsonValue();
-        return invalid("Invalid Request object");
-    }
+    if (request.kind() != JsonKind::object) return invalid("Invalid Request object");
     reply_to = request.find("id");
+    version_2 = false;
     const JsonValue version = request.find("jsonrpc").value_or(JsonValue());
     if (!version.is_null()) {
         if (!version.is_string()) return invalid("jsonrpc field must be a string");
@@ -116,12 +115,47 @@ RpcOutcome RpcDispatcher::Envelope::read(JsonValue request) {
 
 namespace {
 
-HttpResponse json_response(int status, std::string text) {
+constexpr std::size_t kSmallBatch = 64;
+constexpr std::size_t kLargeReply = std::size_t{4} << 20;  // a guess, before there is a reply
+
+HttpResponse json_response(int status, std::string text, std::vector<JsonSplice> splices = {}) {
     HttpResponse response;
     response.status = status;
     response.content_type = "application/json";
-    response.text = std::move(text);
+    if (splices.empty()) {
+        response.text = std::move(text);
+        return response;
+    }
+    const auto whole = std::make_shared<const std::string>(std::move(text));
+    response.shared_text = whole->capacity();
+    const ByteSpan bytes(reinterpret_cast<const std::uint8_t*>(whole->data()), whole->size());
+    std::size_t begin = 0;
+    response.pieces.reserve(2 * splices.size() + 1);
+    for (JsonSplice& splice : splices) {
+        response.pieces.emplace_back(MappedBytes(bytes.subspan(begin, splice.at - begin), whole));
+        response.pieces.emplace_back(HexBytes(std::move(splice.bytes)));
+        begin = splice.at;
+    }
+    response.pieces.emplace_back(MappedBytes(bytes.subspan(begin), whole));
     return response;
+}
+
+std::string_view kind_name(JsonKind kind) {
+    switch (kind) {
+        case JsonKind::null:
+            return "null";
+        case JsonKind::boolean:
+            return "bool";
+        case JsonKind::number:
+            return "number";
+        case JsonKind::string:
+            return "string";
+        case JsonKind::array:
+            return "array";
+        case JsonKind::object:
+            return "object";
+    }
+    return "";
 }
 
 HttpResponse no_content() {
@@ -162,37 +196,84 @@ void RpcDispatcher::set_ready(std::unique_ptr<const RpcMethods> methods) {
     ready_.store(methods_.get(), std::memory_order_release);
 }
 
+HttpResponse RpcDispatcher::error_response(int status, const RpcError& error) {
+    std::string text;
+    JsonWriter writer(text);
+    Envelope().error_reply(writer, error);
+    text += '\n';
+    return json_response(status, std::move(text));
+}
+
+std::string RpcDispatcher::warmup() const {
+    MutexLock lock(mutex_);
+    return warmup_;
+}
+
 HttpAnswer RpcDispatcher::answer(HttpRequest& request) const {
+    if (!whitelist_.may_call_any(request.user)) {
+        log_.info("RPC User {} not allowed to call any methods", loggable(request.user));
+        return HttpResponse{.status = 403};
+    }
     auto document = std::make_shared<JsonDocument>();
     const bool is_json = document->parse(std::exchange(request.body, {}));
     const JsonKind kind = document->root().kind();
     if (!is_json || (kind != JsonKind::object && kind != JsonKind::array)) {
-        std::string text;
-        JsonWriter writer(text);
-        Envelope envelope;
-        envelope.reply_to = JsonValue();
-        envelope.error_reply(
-            writer, {RpcCode::parse_error, is_json ? "Top-level object parse error" : "Parse error"});
-        text += '\n';
-        return json_response(500, std::move(text));
+        return error_response(
+            500, {RpcCode::parse_error, is_json ? "Top-level object parse error" : "Parse error"});
     }
-    const Lane lane = lane_of(document->root());
-    if (lane == Lane::here) return execute(document->root(), request.user);
-    return HttpJob{lane, [this, document, user = request.user] { return execute(document->root(), user); }};
+    if (auto refused = refuse_by_whitelist(document->root(), request.user)) return std::move(*refused);
+    const Plan plan = plan_of(document->root());
+    if (plan.lane == Lane::here && !plan.large) return execute(document->root(), request.user);
+    return HttpJob{.lane = plan.lane,
+                   .run = [this, document, user = request.user] { return execute(document->root(), user); },
+                   .reply_bytes = plan.large ? kLargeReply : 0};
 }
 
-Lane RpcDispatcher::lane_of(JsonValue root) const {
+std::optional<HttpResponse> RpcDispatcher::refuse_by_whitelist(JsonValue root,
+                                                               const std::string& user) const {
+    if (!whitelist_.lists(user)) return std::nullopt;
+    const auto refuse = [&](std::string_view method) -> std::optional<HttpResponse> {
+        if (whitelist_.may_call(user, method)) return std::nullopt;
+        log_.info("RPC User {} not allowed to call method {}", loggable(user), loggable(method));
+        return HttpResponse{.status = 403};
+    };
+    if (root.kind() == JsonKind::object) {
+        Envelope envelope;
+        if (!envelope.read(root)) return std::nullopt;  // answered as malformed, without a call
+        return refuse(envelope.method);
+    }
+    for (JsonValue::Cursor c(root); !c.done(); c.next()) {
+        if (c.value().kind() != JsonKind::object)
+            return error_response(400, {RpcCode::invalid_request, "Invalid Request object"});
+        const JsonValue name = c.value().find("method").value_or(JsonValue());
+        if (!name.is_string()) {
+            return error_response(500, {RpcCode::parse_error,
+                                        fmt::format("JSON value of type {} is not of expected type string",
+                                                    kind_name(name.kind()))});
+        }
+        if (auto refused = refuse(name.text())) return refused;
+    }
+    return std::nullopt;
+}
+
+RpcDispatcher::Plan RpcDispatcher::plan_of(JsonValue root) const {
     const RpcMethods* table = methods();
-    if (table == nullptr) return Lane::here;
-    const auto lane = [&](JsonValue request) {
+    if (table == nullptr) return {};
+    Plan plan;
+    const auto add = [&](JsonValue request) {
         const JsonValue name = request.find("method").value_or(JsonValue());
         const RpcMethod* method = name.is_string() ? table->find(name.text()) : nullptr;
-        return method == nullptr ? Lane::here : method->lane;
+        if (method == nullptr) return;
+        plan.lane = std::max(plan.lane, method->lane);
+        plan.large = plan.large || method->large_reply;
     };
-    if (root.kind() == JsonKind::object) return lane(root);
-    Lane widest = Lane::here;
-    for (JsonValue::Cursor c(root); !c.done(); c.next()) widest = std::max(widest, lane(c.value()));
-    return widest;
+    if (root.kind() == JsonKind::object) {
+        add(root);
+        return plan;
+    }
+    for (JsonValue::Cursor c(root); !c.done(); c.next()) add(c.value());
+    plan.large = plan.large || root.size() > kSmallBatch;
+    return plan;
 }
 
 HttpResponse RpcDispatcher::execute(JsonValue root, const std::string& user) const {
@@ -201,8 +282,9 @@ HttpResponse RpcDispatcher::execute(JsonValue root, const std::string& user) con
 
 HttpResponse RpcDispatcher::execute_one(JsonValue request, const std::string& user) const {
     std::string text;
+    std::vector<JsonSplice> splices;
     text.reserve(512);
-    JsonWriter writer(text);
+    JsonWriter writer(text, &splices);
     Envelope envelope;
     int status = 200;
     if (auto read = envelope.read(request); !read) {
@@ -214,17 +296,18 @@ HttpResponse RpcDispatcher::execute_one(JsonValue request, const std::string& us
         if (!outcome && !envelope.version_2) status = legacy_status(outcome.error().code);
     }
     text += '\n';
-    return json_response(status, std::move(text));
+    return json_response(status, std::move(text), std::move(splices));
 }
 
 HttpResponse RpcDispatcher::execute_batch(JsonValue batch, const std::string& user) const {
     std::string text;
-    JsonWriter writer(text);
+    std::vector<JsonSplice> splices;
+    JsonWriter writer(text, &splices);
     writer.begin_array();
     bool any = false;
+    Envelope envelope;
     for (JsonValue::Cursor c(batch); !c.done(); c.next()) {
         const JsonWriter::Mark before = writer.mark();
-        Envelope envelope;
         if (auto read = envelope.read(c.value()); !read) {
             envelope.error_reply(writer, read.error());
         } else {
@@ -235,12 +318,24 @@ HttpResponse RpcDispatcher::execute_batch(JsonValue batch, const std::string& us
         } else {
             any = true;
         }
+        if (text.size() + splices.size() * sizeof(JsonSplice) > batch_limit_) return refuse_batch();
     }
     writer.end_array();
     // An empty batch says no version, and old clients expect an empty list.
     if (!any && batch.size() > 0) return no_content();
     text += '\n';
-    return json_response(200, std::move(text));
+    return json_response(200, std::move(text), std::move(splices));
+}
+
+HttpResponse RpcDispatcher::refuse_batch() const {
+    HttpResponse response = error_response(
+        503,
+        {RpcCode::misc_error,
+         fmt::format("The replies of the batch would take more than {} bytes; ask for less at a time, or "
+                     "give -rpcbuffer a larger value",
+                     batch_limit_)});
+    response.fields = "Retry-After: 1\r\n";
+    return response;
 }
 
 RpcOutcome RpcDispatcher::reply(JsonWriter& writer, const Envelope& envelope, const std::string& user) const {
@@ -271,10 +366,7 @@ RpcOutcome RpcDispatcher::reply(JsonWriter& writer, const Envelope& envelope, co
 RpcOutcome RpcDispatcher::call(JsonWriter& writer, const Envelope& envelope, const std::string& user) const {
     log_.debug("method={} user={}", loggable(envelope.method), loggable(user));
     const RpcMethods* table = methods();
-    if (table == nullptr) {
-        MutexLock lock(mutex_);
-        return rpc_fail(RpcCode::in_warmup, warmup_);
-    }
+    if (table == nullptr) return rpc_fail(RpcCode::in_warmup, warmup());
     const RpcMethod* method = table->find(envelope.method);
     if (method == nullptr) return rpc_fail(RpcCode::method_not_found, "Method not found");
     const auto arguments = order_arguments(*method, envelope.parameters);

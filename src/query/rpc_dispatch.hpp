@@ -6,12 +6,16 @@
 #include "query/active_calls.hpp"
 #include "query/http_server.hpp"
 #include "query/rpc_method.hpp"
+#include "query/rpc_whitelist.hpp"
 
 #include <atomic>
+#include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace blockpub {
@@ -37,14 +41,19 @@ class RpcMethods {
 ///
 /// Thread safety: every method from any thread; set_ready once.
 /// Blocking: never; methods that wait are given back as a job.
-/// Source: Bitcoin Core v28 src/httprpc.cpp, src/rpc/request.cpp. Differs: an element of a batch that is no
-/// object is answered with a null id instead of the id before it.
+/// Units: `batch_limit` in bytes: of the text of a batch's replies, beyond which the batch is refused.
+/// Source: Bitcoin Core v28 src/httprpc.cpp, src/rpc/request.cpp.
 class RpcDispatcher {
  public:
-    explicit RpcDispatcher(Logger& logger) : log_(&logger, LogCategory::rpc) {}
+    explicit RpcDispatcher(Logger& logger, RpcWhitelist whitelist = {},
+                           std::size_t batch_limit = std::size_t{128} << 20)
+        : log_(&logger, LogCategory::rpc), whitelist_(std::move(whitelist)), batch_limit_(batch_limit) {}
 
     /// Until the methods are there every call is answered with -28 and this text.
     void set_warmup(std::string text) BLOCKPUB_EXCLUDES(mutex_);
+    [[nodiscard]] std::string warmup() const BLOCKPUB_EXCLUDES(mutex_);
+    /// Null until set_ready.
+    [[nodiscard]] const RpcMethods* methods() const { return ready_.load(std::memory_order_acquire); }
     void set_ready(std::unique_ptr<const RpcMethods> methods);
 
     [[nodiscard]] const ActiveCalls& active_calls() const { return active_; }
@@ -62,11 +71,22 @@ class RpcDispatcher {
                                    const std::string& user) const;
     [[nodiscard]] RpcOutcome call(JsonWriter& writer, const Envelope& envelope,
                                   const std::string& user) const;
-    [[nodiscard]] Lane lane_of(JsonValue root) const;
-    [[nodiscard]] const RpcMethods* methods() const { return ready_.load(std::memory_order_acquire); }
+    /// What a user may not call ends the request before anything is called.
+    [[nodiscard]] std::optional<HttpResponse> refuse_by_whitelist(JsonValue root,
+                                                                  const std::string& user) const;
+    /// An error that belongs to no call.
+    [[nodiscard]] static HttpResponse error_response(int status, const RpcError& error);
+    [[nodiscard]] HttpResponse refuse_batch() const;
+    struct Plan {
+        Lane lane = Lane::here;
+        bool large = false;
+    };
+    [[nodiscard]] Plan plan_of(JsonValue root) const;
 
     const Log log_;
     mutable ActiveCalls active_;
+    const RpcWhitelist whitelist_;
+    const std::size_t batch_limit_;
     std::atomic<const RpcMethods*> ready_{nullptr};
     std::unique_ptr<const RpcMethods> methods_;  // written once, before ready_
     mutable Mutex mutex_;

@@ -233,6 +233,7 @@ void add_listing_methods(std::vector<RpcMethod>& methods, const RpcContext& cont
         .example = "true",
         .json_example = "true",
         .handler = [&context](const RpcCall& call) { return get_raw_mempool(context, call); },
+        .large_reply = true,
     });
     methods.push_back(family_method(context, "getmempoolancestors",
                                     "All transactions in the mempool that one in it depends on.",

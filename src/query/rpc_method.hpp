@@ -74,6 +74,7 @@ struct RpcMethod {
     std::string_view example;       ///< arguments of an example call, as for a command line
     std::string_view json_example;  ///< the same as a JSON list without its brackets
     std::function<RpcOutcome(const RpcCall&)> handler;
+    bool large_reply = false;  ///< its result may take megabytes: calls wait until there is room for it
 };
 
 /// Brings positional or named parameters into the table's order. Named ones may be led by a list called

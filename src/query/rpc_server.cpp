@@ -3,6 +3,7 @@
 
 #include "base/check.hpp"
 #include "query/http_router.hpp"
+#include "query/rest_service.hpp"
 #include "query/rpc_dispatch.hpp"
 #include "query/rpc_service.hpp"
 #include "query/rpc_warnings.hpp"
@@ -105,12 +106,15 @@ Result<RpcAuth> auth_from(const RpcServerOptions& options) {
 }  // namespace
 
 struct RpcServer::Impl {
-    explicit Impl(Logger& logger) : dispatcher(logger) {}
+    Impl(const RpcServerOptions& options, Logger& logger)
+        : dispatcher(logger, RpcWhitelist(options.whitelist, options.whitelist_default),
+                     options.reply_buffer / 2) {}
 
     std::vector<std::string> warnings;
     RpcContext context;
     RpcDispatcher dispatcher;
     std::optional<RpcService> rpc;
+    std::optional<RestService> rest;
     HttpRouter router;
     std::optional<AddressFilter> filter;
     std::optional<RpcCookie> cookie;
@@ -133,14 +137,18 @@ Result<std::unique_ptr<RpcServer>> RpcServer::listen(RpcServerOptions options, L
     auto auth = auth_from(options);
     if (!auth) return forward_error(auth);
 
-    auto impl = std::make_unique<Impl>(logger);
+    auto impl = std::make_unique<Impl>(options, logger);
     impl->warnings = std::move(listening->warnings);
     impl->filter.emplace(impl->router, std::move(listening->allowed));
     auto http =
         HttpServer::listen({.endpoints = std::move(listening->endpoints),
                             .threads = std::max(options.threads, 1u),
                             .timeout = options.timeout.count() > 0 ? options.timeout : kDefaultTimeout,
-                            .max_connections = options.max_connections},
+                            .head_timeout = options.head_timeout,
+                            .max_connections = options.max_connections,
+                            .max_body = options.max_request,
+                            .body_budget = std::max(options.request_buffer, options.max_request),
+                            .reply_budget = options.reply_buffer},
                            *impl->filter, logger);
     if (!http) return forward_error(http);
     impl->http = std::move(*http);
@@ -154,6 +162,11 @@ Result<std::unique_ptr<RpcServer>> RpcServer::listen(RpcServerOptions options, L
     }
     impl->rpc.emplace(impl->dispatcher, std::move(*auth), logger);
     impl->router.add("/", true, *impl->rpc);
+    if (options.rest) {
+        impl->rest.emplace(impl->dispatcher, impl->context,
+                           OriginPolicy(std::move(options.allow_hosts), std::move(options.cors_origins)));
+        impl->router.add("/rest/", false, *impl->rest);
+    }
     impl->http->start();
     return std::unique_ptr<RpcServer>(new RpcServer(std::move(impl)));
 }

@@ -22,11 +22,20 @@ struct RpcServerOptions {
     std::uint16_t port = 0;  ///< -rpcport; 0: the system chooses
     std::vector<std::string>
         bind;  ///< -rpcbind: addresses, a port may follow; loopback when empty or without allow_ip
-    std::vector<std::string> allow_ip;          ///< -rpcallowip: beside loopback, which always may
-    unsigned threads = 4;                       ///< -rpcthreads
-    std::chrono::seconds timeout{30};           ///< -rpcservertimeout: of a connection that makes no progress
-    std::size_t max_connections = 512;          ///< from the budget of descriptors; further clients wait
-    std::string user;                           ///< -rpcuser
+    std::vector<std::string> allow_ip;      ///< -rpcallowip: beside loopback, which always may
+    unsigned threads = 4;                   ///< -rpcthreads
+    std::chrono::seconds timeout{30};       ///< -rpcservertimeout: of a connection that makes no progress
+    std::chrono::seconds head_timeout{10};  ///< -rpcheadtimeout
+    std::size_t max_connections = 512;      ///< -rpcconnections, within the budget of descriptors
+    std::size_t max_request = 0x02000000;   ///< -rpcmaxrequest, in bytes
+    std::size_t request_buffer = std::size_t{128} << 20;  ///< -rpcrequestbuffer, in bytes
+    std::size_t reply_buffer = std::size_t{256} << 20;    ///< -rpcbuffer, in bytes
+    bool rest = false;                                    ///< -rest
+    std::vector<std::string> allow_hosts;                 ///< -rpcallowhost
+    std::vector<std::string> cors_origins;                ///< -corsorigin
+    std::vector<std::string> whitelist;                   ///< -rpcwhitelist
+    bool whitelist_default = false;                       ///< -rpcwhitelistdefault
+    std::string user;                                     ///< -rpcuser
     std::string password;                       ///< -rpcpassword; the cookie is not made when there is one
     std::vector<std::string> hashed_passwords;  ///< -rpcauth
     std::filesystem::path cookie_path;          ///< -rpccookiefile, resolved

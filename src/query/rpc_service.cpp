@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "query/rpc_service.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -24,7 +26,11 @@ std::optional<HttpRefusal> RpcService::admit(HttpRequest& request) {
     if (!authorization) return HttpRefusal{.response = unauthorized()};
     auto user = auth_.user_of(*authorization);
     if (!user) {
-        log_.warning("incorrect password attempt from {}", request.peer_name);
+        if (const auto left_out = failures_.note(std::chrono::steady_clock::now())) {
+            log_.warning(
+                "incorrect password attempt from {}{}", request.peer_name,
+                *left_out == 0 ? "" : fmt::format(" ({} more since the last one logged)", *left_out));
+        }
         return HttpRefusal{.response = unauthorized(), .delay = kWrongPasswordDelay};
     }
     request.user = std::move(*user);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/log.hpp"
+#include "query/failed_logins.hpp"
 #include "query/http_server.hpp"
 #include "query/rpc_auth.hpp"
 #include "query/rpc_dispatch.hpp"
@@ -27,6 +28,7 @@ class RpcService final : public HttpService {
     const RpcDispatcher& dispatcher_;
     const RpcAuth auth_;
     const Log log_;
+    FailedLogins failures_;
 };
 
 /// Turns away addresses that -rpcallowip does not name, whatever the path.

@@ -111,6 +111,8 @@ void write_http(JsonWriter& out, const HttpServerStatus& status) {
     out.member("requests", status.requests);
     out.member("malformed", status.malformed);
     out.member("timeouts", status.timeouts);
+    out.member("evicted", status.evicted);
+    out.member("reply_bytes", status.reply_bytes);
     out.end_object();
 }
 
@@ -243,7 +245,11 @@ void add_status_methods(std::vector<RpcMethod>& methods, const RpcContext& conte
             "    \"accepted\" : n,                (numeric) connections so far\n"
             "    \"requests\" : n,                (numeric) requests so far\n"
             "    \"malformed\" : n,               (numeric) refused as malformed or too large\n"
-            "    \"timeouts\" : n                 (numeric) connections closed for making no progress\n"
+            "    \"timeouts\" : n,                (numeric) connections closed for making no progress\n"
+            "    \"evicted\" : n,                 (numeric) idle connections without a password closed to "
+            "make "
+            "room\n"
+            "    \"reply_bytes\" : n              (numeric) memory of replies being made or sent\n"
             "  }\n"
             "}\n",
         .handler = [&context](const RpcCall& call) { return get_blockpub_info(context, call); },

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "store/block_lookup.hpp"
 
+#include "base/mapped_read.hpp"
 #include "primitives/header.hpp"
 
 #include <fmt/format.h>
+
+#include <array>
 
 namespace blockpub {
 namespace {
@@ -18,6 +21,19 @@ template <class T>
 Result<T> name_pruned(Result<T> bytes) {
     if (!bytes && bytes.error().code == Errc::unavailable) return fail(Errc::unavailable, kPrunedText);
     return bytes;
+}
+
+std::unexpected<Error> not_the_block(const BlobPlace& place, const BlockHash& hash) {
+    return fail(Errc::corrupt, fmt::format("blob {} of segment {:05} is not block {}", place.number,
+                                           place.segment, hash.display_hex()));
+}
+
+Result<void> check_header(const MappedBytes& bytes, const BlobPlace& place, const BlockHash& hash) {
+    if (bytes.size() < BlockHeader::kSize) return not_the_block(place, hash);
+    std::array<std::uint8_t, BlockHeader::kSize> header;
+    if (auto read = read_mapped(bytes, 0, header); !read) return read;
+    if (hash_header(header) != hash) return not_the_block(place, hash);
+    return {};
 }
 
 }  // namespace
@@ -37,11 +53,8 @@ Result<SharedBytes> BlockLookup::read(const BlockHash& hash) const {
     const auto record = find(hash);
     if (!record) return std::unexpected(record.error());
     auto bytes = name_pruned(store_.read_blob(*record->block));
-    if (bytes && (bytes->size() < BlockHeader::kSize || hash_header(bytes->bytes()) != hash)) {
-        return fail(Errc::corrupt,
-                    fmt::format("blob {} of segment {:05} is not block {}", record->block->number,
-                                record->block->segment, hash.display_hex()));
-    }
+    if (bytes && (bytes->size() < BlockHeader::kSize || hash_header(bytes->bytes()) != hash))
+        return not_the_block(*record->block, hash);
     return bytes;
 }
 
@@ -55,6 +68,9 @@ Result<MappedBytes> BlockLookup::map_block(const BlockHash& hash) {
     const auto record = find(hash);
     auto bytes = record ? name_pruned(store_.map_blob(*record->block))
                         : Result<MappedBytes>(std::unexpected(record.error()));
+    if (bytes) {
+        if (auto checked = check_header(*bytes, *record->block, hash); !checked) bytes = forward_error(checked);
+    }
     if (!bytes) note_failure(hash, bytes.error());
     return bytes;
 }

@@ -411,6 +411,31 @@ def http_heads():
     return {name: text.encode() for name, text in texts.items()}
 
 
+def rest_targets():
+    hash_name = "0f9188f13cb7b2c71f2a335e3a4fc328bf5beb436012afca590b1a11466e2206"
+    texts = {
+        "block": f"{hash_name}.bin\nbytes=0-79",
+        "headers": f"5/{hash_name}.json",
+        "headers-query": f"{hash_name}.hex?count=2000",
+        "query-escaped": f"{hash_name}.json?x=%41+&count=%31%00",
+        "query-malformed": "a.json?count=1&&x",
+        "query-bad-escape": "a.json?count=%2",
+        "query-twice": "a?b?count=1#c#d",
+        "utxos": f"/checkmempool/{hash_name}-0/{hash_name}-4294967296.json",
+        "slashes": "//./..//.bin/.hex",
+        "suffixes": ".json.bin.",
+        "range-suffix": "a\nbytes=-5",
+        "range-huge": "a\nbytes=99999999999999999999-18446744073709551615",
+        "range-open": "a\nBYTES = 18446744073709551615-",
+        "range-several": "a\nbytes=0-0,-1",
+        "host-v6": "a\n[::1]:8372",
+        "host-open": "a\n[evil",
+        "tags": 'a\n"x", W/"tag", *',
+        "empty": "",
+    }
+    return {name: text.encode() for name, text in texts.items()}
+
+
 def json_calls():
     texts = {
         "one": '{"jsonrpc":"1.0","id":1,"method":"echo","params":["a",1.50,null,{"b":[true]}]}',
@@ -541,4 +566,5 @@ if __name__ == "__main__":
     write("hex", hexadecimal())
     write("compact_target", compact_targets())
     write("http_head", http_heads())
+    write("rest_target", rest_targets())
     write("json_rpc", json_calls())

@@ -35,10 +35,18 @@ std::string base64(const std::string& text) {
     return out;
 }
 
-/// The body of the reply to one JSON-RPC call on a connection of its own; empty when none comes within a
-/// minute.
-std::string call(std::uint16_t port, const std::string& cookie, const std::string& method,
-                 const std::string& params) {
+std::string hex(ByteSpan bytes) {
+    static constexpr char kDigits[] = "0123456789abcdef";
+    std::string out;
+    for (const std::uint8_t byte : bytes) {
+        out += kDigits[byte >> 4];
+        out += kDigits[byte & 15];
+    }
+    return out;
+}
+
+/// The whole reply to a request on a connection of its own; empty when none comes within a minute.
+std::string exchange(std::uint16_t port, const std::string& request) {
     const int fd = socket(AF_INET, SOCK_STREAM, 0);
     const timeval limit{.tv_sec = 60, .tv_usec = 0};
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
@@ -48,11 +56,6 @@ std::string call(std::uint16_t port, const std::string& cookie, const std::strin
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     std::string reply;
     if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
-        const std::string body =
-            R"({"jsonrpc":"1.0","id":1,"method":")" + method + R"(","params":)" + params + "}";
-        const std::string request =
-            "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Basic " + base64(cookie) +
-            "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
         if (send(fd, request.data(), request.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(request.size())) {
             char buffer[65536];
             for (ssize_t got = 0; (got = recv(fd, buffer, sizeof buffer, 0)) > 0;)
@@ -60,6 +63,10 @@ std::string call(std::uint16_t port, const std::string& cookie, const std::strin
         }
     }
     close(fd);
+    return reply;
+}
+
+std::string body_of(const std::string& reply) {
     const std::size_t end = reply.find("\r\n\r\n");
     return end == std::string::npos ? std::string() : reply.substr(end + 4);
 }
@@ -70,14 +77,48 @@ Txid coinbase_txid(const BuiltBlock& block) {
     return parsed->transactions().front().txid;
 }
 
-std::string hex(ByteSpan bytes) {
-    static constexpr char kDigits[] = "0123456789abcdef";
-    std::string out;
-    for (const std::uint8_t byte : bytes) {
-        out += kDigits[byte >> 4];
-        out += kDigits[byte & 15];
+/// The body of the reply to one JSON-RPC call.
+std::string call(std::uint16_t port, const std::string& cookie, const std::string& method,
+                 const std::string& params) {
+    const std::string body =
+        R"({"jsonrpc":"1.0","id":1,"method":")" + method + R"(","params":)" + params + "}";
+    return body_of(exchange(port, "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Basic " +
+                                      base64(cookie) + "\r\nContent-Length: " + std::to_string(body.size()) +
+                                      "\r\n\r\n" + body));
+}
+
+/// Every REST path, with the status it has for the tip.
+void check_rest(std::uint16_t port, const BuiltBlock& tip) {
+    const std::string name = tip.hash.display_hex();
+    const std::string outpoint = coinbase_txid(tip).display_hex() + "-0";
+    struct Path {
+        std::string target;
+        const char* status;
+    };
+    const Path kPaths[] = {
+        {"block/" + name + ".bin", "200"},
+        {"block/" + name + ".hex", "200"},
+        {"block/" + name + ".json", "200"},
+        {"block/notxdetails/" + name + ".json", "200"},
+        {"blockpart/" + name + ".bin?offset=0&size=80", "200"},
+        {"headers/" + name + ".bin", "200"},
+        {"headers/1/" + name + ".json", "200"},
+        {"blockhashbyheight/" + std::to_string(tip.height.value) + ".hex", "200"},
+        {"chaininfo.json", "200"},
+        {"getutxos/" + outpoint + ".bin", "200"},
+        {"getutxos/checkmempool/" + outpoint + ".json", "200"},
+        {"spenttxouts/" + name + ".bin", "200"},
+        {"spenttxouts/" + name + ".json", "200"},
+        {"blockfilter/basic/" + name + ".bin", "400"},
+        {"blockfilterheaders/basic/" + name + ".bin", "400"},
+    };
+    for (const Path& path : kPaths) {
+        CAPTURE(path.target);
+        const std::string reply =
+            exchange(port, "GET /rest/" + path.target + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        CHECK(reply.starts_with("HTTP/1.1 " + std::string(path.status)));
+        if (path.target == "block/" + name + ".hex") CHECK(body_of(reply) == hex(tip.raw.bytes()) + "\n");
     }
-    return out;
 }
 
 TEST_SUITE("integration.lock_free") {
@@ -91,6 +132,7 @@ TEST_SUITE("integration.lock_free") {
         options.rpc.port = 0;
         options.tx_index = true;
         options.rpc.bind = {"127.0.0.1"};
+        options.rpc.rest = true;
         for (const char* topic : {"hashblock", "hashtx", "rawblock", "rawtx", "sequence"}) {
             options.zmq.push_back({.name = std::string("zmqpub") + topic, .value = "tcp://127.0.0.1:*"});
         }
@@ -206,6 +248,7 @@ TEST_SUITE("integration.lock_free") {
             const std::string answer = call(node->rpc_port(), cookie, method, params);
             CHECK_MESSAGE(answer.contains(R"("error":null)"), answer);
         }
+        check_rest(node->rpc_port(), tip);
         CHECK(node->publishers().front().read_failures == 0);
         held_chain.unlock();
         submit_next();

@@ -95,11 +95,6 @@ TEST_SUITE("daemon.options") {
             {"another signet",
              {"-signet", "-signetchallenge=51"},
              "-signetchallenge: only the default signet is followed; leave the option out."},
-            {"a limit on users",
-             {"-rpcwhitelist=a:stop"},
-             "-rpcwhitelist: this version cannot hold users to some methods; leave it out, or write "
-             "norpcwhitelist=1 "
-             "and norpcwhitelistdefault=1 in section [blockpub]."},
             {"a log category",
              {"-debug=foo"},
              "Unsupported logging category -debug=foo; there are zmq, http, rpc, chain, store, import, bus, "
@@ -146,7 +141,32 @@ TEST_SUITE("daemon.options") {
         CHECK(options->max_tip_age.count() == 100000000);
         CHECK_FALSE(options->log.console);
         CHECK(read(directory, {"-noconnect"}));
-        CHECK(warns(*read(directory, {"-rest"}), "-rest"));
+    }
+
+    TEST_CASE("the HTTP side is bounded by options") {
+        const test::TemporaryDirectory directory;
+        const auto plain = read(directory, {});
+        REQUIRE(plain);
+        CHECK_FALSE(plain->rpc.rest);
+        CHECK_FALSE(plain->rpc.whitelist_default);
+        const auto options = read(
+            directory, {"-rest", "-rpcconnections=7", "-rpcheadtimeout=3", "-rpcmaxrequest=2",
+                        "-rpcrequestbuffer=8", "-rpcbuffer=16", "-rpcwhitelist=a:help,stop",
+                        "-rpcallowhost=node.example", "-corsorigin=https://app.example", "-corsorigin=*"});
+        REQUIRE(options);
+        CHECK(options->warnings.empty());
+        CHECK(options->rpc.rest);
+        CHECK(options->rpc.max_connections == 7);
+        CHECK(options->rpc.head_timeout.count() == 3);
+        CHECK(options->rpc.max_request == 2u << 20);
+        CHECK(options->rpc.request_buffer == 8u << 20);
+        CHECK(options->rpc.reply_buffer == 16u << 20);
+        CHECK(options->rpc.whitelist == std::vector<std::string>{"a:help,stop"});
+        CHECK(options->rpc.whitelist_default);
+        CHECK(options->rpc.allow_hosts == std::vector<std::string>{"node.example"});
+        CHECK(options->rpc.cors_origins == std::vector<std::string>{"https://app.example", "*"});
+        CHECK_FALSE(
+            read(directory, {"-rpcwhitelist=a:help", "-rpcwhitelistdefault=0"})->rpc.whitelist_default);
     }
 
     TEST_CASE("options of bitcoind without a use are warned of in one line") {

@@ -6,12 +6,15 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
 #include <latch>
+#include <memory>
 #include <semaphore>
 #include <thread>
+#include <vector>
 
 using namespace blockpub;
 using namespace blockpub::test;
@@ -24,6 +27,7 @@ class EchoService final : public HttpService {
  public:
     std::optional<HttpRefusal> admit(HttpRequest& request) override {
         ++admitted;
+        if (request.head.field("authorization")) request.user = "somebody";
         if (request.head.target == "/refused") return HttpRefusal{.response = {.status = 401, .text = "no"}};
         if (request.head.target == "/refused-late")
             return HttpRefusal{.response = {.status = 401, .text = "no"}, .delay = 50ms};
@@ -40,6 +44,15 @@ class EchoService final : public HttpService {
                            }};
         }
         if (request.head.target == "/large") return large;
+        if (request.head.target == "/counted") {
+            return HttpJob{.lane = Lane::here,
+                           .run =
+                               [this] {
+                                   ++made;
+                                   return text(std::string(1 << 20, 'x'));
+                               },
+                           .reply_bytes = 1 << 20};
+        }
         return text(fmt::format("{} {} [{}]", request.head.method, request.head.target, request.body));
     }
     static HttpResponse text(std::string body) {
@@ -47,6 +60,7 @@ class EchoService final : public HttpService {
     }
 
     std::atomic<int> admitted{0};
+    std::atomic<int> made{0};
     std::counting_semaphore<> entered{0};
     std::counting_semaphore<> gate{0};
     HttpResponse large;
@@ -71,6 +85,8 @@ std::string post(std::string_view path, std::string_view body, std::string_view 
     return fmt::format("POST {} HTTP/1.1\r\nHost: x\r\n{}Content-Length: {}\r\n\r\n{}", path, fields,
                        body.size(), body);
 }
+
+constexpr const char* kPassword = "Authorization: x\r\n";  // what EchoService takes for one
 
 }  // namespace
 
@@ -321,6 +337,7 @@ TEST_CASE("HEAD has no body, and 1.0 no date") {
     const auto head = client.reply(false);
     REQUIRE(head);
     CHECK(head->status() == 200);
+    CHECK(head->field("Content-Length") == "10");
     CHECK(client.reply()->body == "GET /b []");
     auto old = fixture.client();
     REQUIRE(old.send("GET / HTTP/1.0\r\n\r\n"));
@@ -459,15 +476,119 @@ TEST_CASE("clients beyond the limit wait and are served when others leave") {
     Fixture fixture(std::move(options));
     auto first = fixture.client();
     auto second = fixture.client();
-    REQUIRE(first.send(post("/1", "")));
+    REQUIRE(first.send(post("/1", "", kPassword)));
     REQUIRE(first.reply());
-    REQUIRE(second.send(post("/2", "")));
+    REQUIRE(second.send(post("/2", "", kPassword)));
     REQUIRE(second.reply());
     auto third = fixture.client();
     REQUIRE(third.send(post("/3", "")));
     CHECK_FALSE(third.readable(30));
     first.close();
     CHECK(third.reply()->body == "POST /3 []");
+    CHECK(fixture.server->status().evicted == 0);
+}
+
+TEST_CASE("idle connections without a password make way, the longest idle first") {
+    HttpServerOptions options;
+    options.max_connections = 4;
+    Fixture fixture(std::move(options));
+    const auto accepted = [&](std::uint64_t count) {
+        while (fixture.server->status().accepted < count) std::this_thread::yield();
+    };
+    auto known = fixture.client();
+    REQUIRE(known.send(post("/", "", kPassword)));
+    REQUIRE(known.reply());
+    auto silent = fixture.client();
+    accepted(2);
+    auto half = fixture.client();
+    REQUIRE(half.send("POST / HTTP/1.1\r\nContent-Le"));
+    accepted(3);
+    auto served = fixture.client();
+    REQUIRE(served.send(post("/", "")));
+    REQUIRE(served.reply());
+    std::vector<std::unique_ptr<RawClient>> kept;  // each newcomer has to evict again
+    for (RawClient* gone : {&silent, &half, &served}) {
+        kept.push_back(std::make_unique<RawClient>(fixture.server->port()));
+        REQUIRE(kept.back()->send(post("/next", "", kPassword)));
+        CHECK(kept.back()->reply()->body == "POST /next []");
+        CHECK(gone->ended());
+    }
+    CHECK(fixture.server->status().evicted == 3);
+    REQUIRE(known.send(post("/known", "")));
+    CHECK(known.reply()->body == "POST /known []");
+}
+
+TEST_CASE("a client without a password has a short time for the head of its request") {
+    HttpServerOptions options;
+    options.head_timeout = 200ms;
+    Fixture fixture(std::move(options));
+    auto known = fixture.client();
+    REQUIRE(known.send(post("/", "", kPassword)));
+    REQUIRE(known.reply());
+    REQUIRE(known.send("POST / HT"));
+    auto served = fixture.client();
+    REQUIRE(served.send(post("/", "")));
+    REQUIRE(served.reply());
+    auto silent = fixture.client();
+    auto drip = fixture.client();
+    // A letter now and then is progress, but no head.
+    std::thread dripping([&] {
+        while (drip.send("x")) std::this_thread::sleep_for(20ms);
+    });
+    CHECK(silent.ended());
+    CHECK(drip.ended());
+    dripping.join();
+    REQUIRE(known.send("TP/1.1\r\nContent-Length: 0\r\n\r\n"));
+    CHECK(known.reply());
+    REQUIRE(served.send(post("/", "")));
+    CHECK(served.reply());
+}
+
+TEST_CASE("large replies are made when there is room for them, one after the other if need be") {
+    HttpServerOptions options;
+    options.reply_budget = 1 << 20;
+    options.threads = 4;
+    Fixture fixture(std::move(options));
+    // Clients that do not read fill their sockets and hold what is left of their replies.
+    std::vector<std::unique_ptr<RawClient>> clients;
+    for (int i = 0; i < 12; ++i) {
+        clients.push_back(std::make_unique<RawClient>(fixture.server->port(), 4096));
+        std::string pipeline;
+        for (int k = 0; k < 20; ++k) pipeline += "GET /counted HTTP/1.1\r\n\r\n";
+        REQUIRE(clients.back()->send(pipeline));
+    }
+    std::size_t most = 0;
+    std::vector<std::thread> readers;
+    std::atomic<int> right{0};
+    for (auto& client : clients) {
+        readers.emplace_back([&, c = client.get()] {
+            for (int k = 0; k < 20; ++k) {
+                const auto reply = c->reply();
+                if (reply && reply->body.size() == (1 << 20)) ++right;
+            }
+        });
+    }
+    while (fixture.service.made < 12 * 20)
+        most = std::max<std::size_t>(most, fixture.server->status().reply_bytes);
+    for (auto& reader : readers) reader.join();
+    CHECK(right == 12 * 20);
+    // The budget, and what the threads had begun when it was full.
+    CHECK(most <= (std::size_t{1} << 20) * 6);
+    while (fixture.server->status().reply_bytes > 0) std::this_thread::yield();
+}
+
+TEST_CASE("small replies do not wait for room") {
+    HttpServerOptions options;
+    options.reply_budget = 1;
+    Fixture fixture(std::move(options));
+    RawClient stuck(fixture.server->port(), 4096);
+    std::string pipeline;
+    for (int k = 0; k < 20; ++k) pipeline += "GET /counted HTTP/1.1\r\n\r\n";
+    REQUIRE(stuck.send(pipeline));
+    while (fixture.server->status().reply_bytes == 0) std::this_thread::yield();
+    auto client = fixture.client();
+    REQUIRE(client.send(post("/", "")));
+    CHECK(client.reply());
 }
 
 TEST_CASE("a service that throws costs its request, not the server") {

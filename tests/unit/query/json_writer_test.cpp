@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "query/json_writer.hpp"
 
+#include "base/mapped_read.hpp"
+
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -76,7 +81,7 @@ TEST_CASE("hexadecimal is written between quotes, behind what is there") {
     JsonWriter writer(out);
     const std::uint8_t bytes[] = {0x00, 0xff, 0x1a};
     writer.hex(bytes);
-    writer.hex({});
+    writer.hex(ByteSpan());
     CHECK(out == "[\"00ff1a\",\"\"");
 }
 
@@ -106,6 +111,33 @@ TEST_CASE("what was begun can be taken back") {
     writer.integer(2);
     writer.end_array();
     CHECK(out == "[1,2]");
+}
+
+TEST_CASE("digits of stored bytes stay out of the text where there is a list for them") {
+    const auto held = std::make_shared<const SharedBytes>(SharedBytes::build(
+        10'000, [](std::span<std::uint8_t> out) { std::ranges::fill(out, std::uint8_t{0xab}); }));
+    const MappedBytes large(held->bytes(), held);
+    const MappedBytes small = slice_mapped(large, 0, 2);
+
+    std::string text;
+    std::vector<JsonSplice> splices;
+    JsonWriter writer(text, &splices);
+    writer.begin_array();
+    REQUIRE(writer.hex(large));
+    const JsonWriter::Mark mark = writer.mark();
+    REQUIRE(writer.hex(large));
+    writer.rewind(mark);
+    REQUIRE(writer.hex(small));
+    writer.end_array();
+    CHECK(text == R"(["","abab"])");
+    REQUIRE(splices.size() == 1);
+    CHECK(splices[0].at == 2);
+    CHECK(splices[0].bytes.size() == 10'000);
+
+    std::string plain;
+    JsonWriter whole(plain);
+    REQUIRE(whole.hex(large));
+    CHECK(plain.size() == 20'002);
 }
 
 TEST_SUITE_END();

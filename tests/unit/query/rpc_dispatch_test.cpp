@@ -85,7 +85,10 @@ std::vector<RpcMethod> test_methods() {
 }
 
 struct Fixture {
-    Fixture() { dispatcher.set_ready(std::make_unique<const RpcMethods>(test_methods())); }
+    explicit Fixture(std::size_t batch_limit = std::size_t{128} << 20, RpcWhitelist whitelist = {})
+        : dispatcher(logger, std::move(whitelist), batch_limit) {
+        dispatcher.set_ready(std::make_unique<const RpcMethods>(test_methods()));
+    }
 
     HttpResponse post(std::string body) {
         HttpRequest request;
@@ -102,7 +105,7 @@ struct Fixture {
     }
 
     NullLogger logger;
-    RpcDispatcher dispatcher{logger};
+    RpcDispatcher dispatcher;
     Lane lane = Lane::here;
 };
 
@@ -172,9 +175,17 @@ TEST_CASE("requests of each version are answered to the byte") {
          R"({"result":null,"error":{"code":-32601,"message":"Method not found"},"id":3}])"},
         {"batch with what is no request",
          R"([{"id":1,"method":"add","params":[1]},7,{"pizza":"sausage"},[]])", 200,
-         R"([{"result":1,"error":null,"id":1},{"result":null,"error":{"code":-32600,"message":"Invalid Request object"},"id":null},)"
+         R"([{"result":1,"error":null,"id":1},{"result":null,"error":{"code":-32600,"message":"Invalid Request object"},"id":1},)"
          R"({"result":null,"error":{"code":-32600,"message":"Missing method"}},)"
+         R"({"result":null,"error":{"code":-32600,"message":"Invalid Request object"}}])"},
+        {"batch that begins with what is no request", "[7,[]]", 200,
+         R"([{"result":null,"error":{"code":-32600,"message":"Invalid Request object"},"id":null},)"
          R"({"result":null,"error":{"code":-32600,"message":"Invalid Request object"},"id":null}])"},
+        {"batch with what is no request behind a call and a notification of 2.0",
+         R"([{"jsonrpc":"2.0","id":"a","method":"add","params":[1]},7,{"jsonrpc":"2.0","method":"add"},8])",
+         200,
+         R"([{"jsonrpc":"2.0","result":1,"id":"a"},)"
+         R"({"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request object"},"id":"a"}])"},
         {"batch with notifications",
          R"([{"jsonrpc":"2.0","method":"add","params":[1]},{"jsonrpc":"2.0","id":1,"method":"add","params":[1]},)"
          R"({"jsonrpc":"2.0","method":"nosuch"}])",
@@ -214,6 +225,24 @@ TEST_CASE("an id comes back as it came, whatever it is") {
               fmt::format("{{\"result\":1,\"error\":null,\"id\":{}}}\n", id));
         CHECK(fixture.post(fmt::format(R"([{{"jsonrpc":"2.0","id":{},"method":"add","params":[1]}}])", id))
                   .text == fmt::format("[{{\"jsonrpc\":\"2.0\",\"result\":1,\"id\":{}}}]\n", id));
+    }
+}
+
+TEST_CASE("a batch whose replies outgrow their bound is refused whole, in words that clients can parse") {
+    Fixture fixture(std::size_t{1} << 20);
+    for (const char* element : {"7,", R"({"id":1,"method":"nosuch"},)"}) {
+        std::string request = "[";
+        for (int i = 0; i < 20'000; ++i) request += element;
+        request.back() = ']';
+        const HttpResponse response = fixture.post(std::move(request));
+        CHECK(response.status == 503);
+        CHECK(response.fields == "Retry-After: 1\r\n");
+        CHECK(response.content_type == "application/json");
+        CHECK(
+            response.text ==
+            "{\"result\":null,\"error\":{\"code\":-1,\"message\":\"The replies of the batch would take more "
+            "than 1048576 bytes; ask for less at a time, or give -rpcbuffer a larger "
+            "value\"},\"id\":null}\n");
     }
 }
 
@@ -364,6 +393,39 @@ TEST_CASE("a batch is answered where its most patient method is") {
     CHECK(fixture.lane == Lane::chain);
     (void)fixture.post(R"([{"id":1,"method":"add","params":[1]},{"id":2,"method":"nosuch"}])");
     CHECK(fixture.lane == Lane::here);
+}
+
+TEST_CASE("a user with a list calls what is on it and nothing else") {
+    Fixture fixture(1 << 20, RpcWhitelist({"someone:add,half"}, true));
+    CHECK(fixture.post(R"({"id":1,"method":"add","params":[1]})").status == 200);
+    struct Case {
+        const char* name;
+        const char* request;
+        int status;
+        const char* reply;
+    };
+    static constexpr Case kCases[] = {
+        {"another method", R"({"id":1,"method":"list"})", 403, ""},
+        {"a method that is not there", R"({"id":1,"method":"nosuch"})", 403, ""},
+        {"a batch with one that may not be called",
+         R"([{"id":1,"method":"add","params":[1]},{"id":2,"method":"list"}])", 403, ""},
+        {"a batch with what is no object", R"([{"id":1,"method":"add","params":[1]},5])", 400,
+         "{\"result\":null,\"error\":{\"code\":-32600,\"message\":\"Invalid Request "
+         "object\"},\"id\":null}\n"},
+        {"a batch with what names no method", R"([{"id":1}])", 500,
+         "{\"result\":null,\"error\":{\"code\":-32700,\"message\":\"JSON value of type null is not of "
+         "expected "
+         "type string\"},\"id\":null}\n"},
+    };
+    for (const Case& c : kCases) {
+        CAPTURE(c.name);
+        const HttpResponse response = fixture.post(c.request);
+        CHECK(response.status == c.status);
+        CHECK(response.text == c.reply);
+    }
+    CHECK(Fixture(1 << 20, RpcWhitelist({"another:add"}, true)).post("{").status == 403);
+    CHECK(Fixture(1 << 20, RpcWhitelist({"another:add"}, false)).post(R"({"id":1,"method":"list"})").status ==
+          200);
 }
 
 TEST_CASE("until there are methods every call is told what is being waited for") {

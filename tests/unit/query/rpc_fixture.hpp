@@ -8,6 +8,7 @@
 #include "query/tip_waiter.hpp"
 #include "store/coin_store.hpp"
 #include "support/regtest_chain.hpp"
+#include "unit/query/reply_body.hpp"
 
 #include <fmt/format.h>
 
@@ -54,6 +55,7 @@ class FailingReader final : public BlockReader {
         return store_.block_reader().read_block(hash);
     }
     Result<MappedBytes> map_block(const BlockHash& hash) override {
+        if (failure) return std::unexpected(*failure);
         return store_.block_reader().map_block(hash);
     }
     std::optional<Error> failure;
@@ -119,8 +121,11 @@ struct RpcFixture {
         HttpRequest request;
         request.body = std::move(body);
         HttpAnswer answer = dispatcher.answer(request);
-        if (auto* response = std::get_if<HttpResponse>(&answer)) return std::move(*response);
-        return std::get<HttpJob>(answer).run();
+        auto* done = std::get_if<HttpResponse>(&answer);
+        HttpResponse response = done != nullptr ? std::move(*done) : std::get<HttpJob>(answer).run();
+        response.text = body_of(response);
+        response.pieces.clear();
+        return response;
     }
     /// The raw body of the answer to a call as the recordings have them.
     std::string call(const std::string& method, const std::string& params = "[]") {

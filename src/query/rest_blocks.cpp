@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "query/rest_handlers.hpp"
-
 #include "base/mapped_read.hpp"
+#include "query/rest_handlers.hpp"
 
 #include <fmt/format.h>
 
@@ -38,7 +37,8 @@ HttpResponse raw_block(const RestCall& call, const BlockHash& hash, std::optiona
             return rest_error(400, fmt::format("Bad block part offset/size {}/{} for {}", part->offset,
                                                part->size, call.target.parameter));
         }
-        *raw = slice_mapped(*raw, static_cast<std::size_t>(part->offset), static_cast<std::size_t>(part->size));
+        *raw =
+            slice_mapped(*raw, static_cast<std::size_t>(part->offset), static_cast<std::size_t>(part->size));
         tag += fmt::format("-{}-{}", part->offset, part->size);
     }
     HttpResponse response = rest_bytes(call.target.format, std::move(*raw));

@@ -25,6 +25,8 @@ namespace blockpub {
 [[nodiscard]] HttpResponse rest_filter_headers(const RestCall& call);
 // rest_coins.cpp
 [[nodiscard]] HttpResponse rest_coins(const RestCall& call);
+// rest_transactions.cpp
+[[nodiscard]] HttpResponse rest_transaction(const RestCall& call);
 // rest_mempool.cpp
 [[nodiscard]] HttpResponse rest_mempool(const RestCall& call);
 

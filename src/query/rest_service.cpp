@@ -21,6 +21,7 @@ struct Route {
 
 // The first prefix that fits counts.
 constexpr Route kRoutes[] = {
+    {"/rest/tx/", rest_transaction},
     {"/rest/block/notxdetails/", rest_block_without_details},
     {"/rest/block/", rest_block, true},
     {"/rest/blockpart/", rest_block_part},

@@ -69,7 +69,8 @@ Result<MappedBytes> BlockLookup::map_block(const BlockHash& hash) {
     auto bytes = record ? name_pruned(store_.map_blob(*record->block))
                         : Result<MappedBytes>(std::unexpected(record.error()));
     if (bytes) {
-        if (auto checked = check_header(*bytes, *record->block, hash); !checked) bytes = forward_error(checked);
+        if (auto checked = check_header(*bytes, *record->block, hash); !checked)
+            bytes = forward_error(checked);
     }
     if (!bytes) note_failure(hash, bytes.error());
     return bytes;

@@ -46,7 +46,7 @@ std::string hex(ByteSpan bytes) {
 }
 
 /// The whole reply to a request on a connection of its own; empty when none comes within a minute.
-std::string exchange(std::uint16_t port, const std::string& request) {
+std::string reply_to(std::uint16_t port, const std::string& request) {
     const int fd = socket(AF_INET, SOCK_STREAM, 0);
     const timeval limit{.tv_sec = 60, .tv_usec = 0};
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
@@ -82,7 +82,7 @@ std::string call(std::uint16_t port, const std::string& cookie, const std::strin
                  const std::string& params) {
     const std::string body =
         R"({"jsonrpc":"1.0","id":1,"method":")" + method + R"(","params":)" + params + "}";
-    return body_of(exchange(port, "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Basic " +
+    return body_of(reply_to(port, "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Basic " +
                                       base64(cookie) + "\r\nContent-Length: " + std::to_string(body.size()) +
                                       "\r\n\r\n" + body));
 }
@@ -109,13 +109,17 @@ void check_rest(std::uint16_t port, const BuiltBlock& tip) {
         {"getutxos/checkmempool/" + outpoint + ".json", "200"},
         {"spenttxouts/" + name + ".bin", "200"},
         {"spenttxouts/" + name + ".json", "200"},
+        {"tx/" + outpoint.substr(0, 64) + ".json", "200"},
+        {"mempool/info.json", "200"},
+        {"mempool/contents.json", "200"},
+        {"deploymentinfo.json", "200"},
         {"blockfilter/basic/" + name + ".bin", "400"},
         {"blockfilterheaders/basic/" + name + ".bin", "400"},
     };
     for (const Path& path : kPaths) {
         CAPTURE(path.target);
         const std::string reply =
-            exchange(port, "GET /rest/" + path.target + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+            reply_to(port, "GET /rest/" + path.target + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
         CHECK(reply.starts_with("HTTP/1.1 " + std::string(path.status)));
         if (path.target == "block/" + name + ".hex") CHECK(body_of(reply) == hex(tip.raw.bytes()) + "\n");
     }

@@ -29,7 +29,8 @@ class Rest(IntegrationTest):
         manifest = harness.vector_manifest()['chain-a']
         daemon = self.daemon('-rest', f'-loadblock={os.path.join(harness.VECTORS, "blk00000.dat")}', topics=(),
                              mocktime=manifest['mocktime'])
-        wait_until(lambda: daemon.rpc('getblockcount') == manifest['best_height'], 30, 'the import')
+        wait_until(lambda: daemon.rpc('getbestblockhash') == manifest['best_hash'] and
+                   not daemon.rpc('getblockchaininfo')['initialblockdownload'], 30, 'the end of the import')
         checked = 0
         with HttpConnection(daemon.rpc_port) as connection:
             for row in harness.vector_rows('chain-a-rest.jsonl'):
@@ -45,6 +46,30 @@ class Rest(IntegrationTest):
                         self.assertEqual(*(without_size(text) for text in (reply.body, body)))
                 checked += 1
         self.assertGreater(checked, 50)
+
+    def test_a_transaction_by_its_id(self):
+        """In a block (by the index) and off it: bytes, digits, and the JSON of getrawtransaction without the block's time."""
+        daemon, chain = self.daemon('-rest', '-txindex', topics=()), self.chain()
+        block = chain.mine()
+        daemon.submit(block)
+        txid = daemon.rpc('getblock', block.hash)['tx'][0]
+        wait_until(lambda: daemon.rpc('getindexinfo')['txindex']['best_block_height'] == 1, 20, 'the index')
+        raw = daemon.rpc('getrawtransaction', txid)
+        with HttpConnection(daemon.rpc_port) as connection:
+            bodies = []
+            for suffix in ('bin', 'hex', 'json'):
+                connection.send(get(f'tx/{txid}.{suffix}'))
+                reply = connection.read_reply()
+                self.assertEqual(reply.status, 200)
+                bodies.append(reply.body)
+            connection.send(get(f'tx/{"0" * 64}.json'))
+            self.assertEqual(connection.read_reply().status, 404)
+        self.assertEqual(bodies[:2], [bytes.fromhex(raw), raw.encode() + b'\n'])
+        told = daemon.rpc('getrawtransaction', txid, 1)
+        for extra in ('confirmations', 'time', 'blocktime'):
+            told.pop(extra)
+        self.assertEqual(json.loads(bodies[2]), told)
+        self.assertEqual(list(json.loads(bodies[2]))[-2:], ['blockhash', 'hex'])
 
     def test_without_the_option_there_is_no_rest(self):
         daemon = self.daemon(topics=())

@@ -181,6 +181,8 @@ TEST_CASE("errors have bitcoind's words") {
          "Header count is invalid or out of acceptable range (1-2000): 2001"},
         {"headers/zz.bin", 400, "Invalid hash: zz"},
         {"headers/" HASH64, 404, "output format not found (available: .bin, .hex, .json)"},
+        {"tx/zz.json", 400, "Invalid hash: zz"},
+        {"tx/" HASH64 ".json", 404, HASH64 " not found"},
         {"blockhashbyheight/.bin", 400, "Invalid height: "},
         {"blockhashbyheight/<1>.bin", 400, "Invalid height: 1"},
         {"blockhashbyheight/+-1.bin", 400, "Invalid height: -1"},

@@ -300,11 +300,24 @@ class Subscriber {
         FAIL("the subscription did not come into force");
     }
 
-    /// All messages up to a probe that is sent now.
+    /// All messages up to a probe that is sent now, and again while none comes: one beyond the high water
+    /// mark is dropped.
     [[nodiscard]] std::vector<Message> until_probe(Bus& bus, std::uint64_t& next_probe) {
-        const std::uint64_t probe = next_probe++;
-        bus.release_mempool(TransactionRemovedFromMempool{probe_txid(), MempoolSequence{probe}});
-        return until_probe(probe);
+        const std::uint64_t first = next_probe;
+        std::vector<Message> messages;
+        for (int tries = 0; tries < 40; ++tries) {
+            const std::uint64_t probe = next_probe++;
+            bus.release_mempool(TransactionRemovedFromMempool{probe_txid(), MempoolSequence{probe}});
+            while (auto message = receive(std::chrono::milliseconds(500))) {
+                if (message->topic != "probe") {
+                    messages.push_back(std::move(*message));
+                } else if (read_le<std::uint64_t>(message->body.data()) >= first) {
+                    return messages;
+                }
+            }
+        }
+        FAIL("no probe after " << messages.size() << " messages");
+        return messages;
     }
     [[nodiscard]] std::vector<Message> until_probe(std::uint64_t probe) {
         std::vector<Message> messages;

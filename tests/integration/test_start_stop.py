@@ -359,7 +359,9 @@ class Ends(IntegrationTest):
         print(f'slowest end {slowest:.2f} s', file=sys.stderr)
         self.assertLess(slowest, seconds(5))
         daemon.start()
-        self.assertEqual(daemon.rpc('getbestblockhash'), chain.tip.hash)
+        # What was answered is there; one block more may have been taken whose answer the end cut off.
+        confirmations = daemon.rpc('getblockheader', chain.tip.hash)['confirmations']
+        self.assertIn(confirmations, (1, 2))
 
     @staticmethod
     def read_until_closed(daemon):

@@ -110,7 +110,7 @@ void Subscription::Impl::run() {
 }
 
 // A forced unwind has no object: the reference that catches it is bound to none.
-[[gnu::no_sanitize("null")]] void Subscription::Impl::deliver(const Event& event) {
+__attribute__((no_sanitize("null"))) void Subscription::Impl::deliver(const Event& event) {
     try {
         handler_.on_event(event);
     } catch (const abi::__forced_unwind&) {

@@ -23,10 +23,7 @@ Result<std::shared_ptr<ChainEnv>> ChainEnv::open(const ChainTablesOptions& optio
                                 .max_tables = kMaxTables,
                                 .max_readers = kMaxReaders});
     if (!env) return forward_error(env);
-    auto opened = std::make_shared<ChainEnv>();
-    opened->lock_ = options.lock;
-    opened->env_ = std::move(*env);
-    return opened;
+    return std::make_shared<ChainEnv>(std::move(*env), options.lock);
 }
 
 int ChainEnv::open_tables(lmdb::Txn& txn, unsigned flags) {
@@ -36,26 +33,6 @@ int ChainEnv::open_tables(lmdb::Txn& txn, unsigned flags) {
         if (const int code = txn.open_table(name, flags, *table); code != 0) return code;
     }
     return 0;
-}
-
-std::pair<int, lmdb::Txn> ChainEnv::begin_read() {
-    lmdb::Txn txn;
-    {
-        const MutexLock lock(mutex_);
-        if (!parked_.empty()) {
-            txn = std::move(parked_.back());
-            parked_.pop_back();
-        }
-    }
-    if (!txn.is_open()) return lmdb::Txn::begin(env(), MDB_RDONLY);
-    const int code = txn.renew();
-    return {code, std::move(txn)};
-}
-
-void ChainEnv::end_read(lmdb::Txn txn) noexcept {
-    txn.park();
-    const MutexLock lock(mutex_);
-    if (parked_.size() < kParkedMost) parked_.push_back(std::move(txn));
 }
 
 Result<std::unique_ptr<ChainTables>> ChainTables::open(ChainTablesOptions options) {
@@ -69,14 +46,12 @@ Result<std::unique_ptr<ChainTables>> ChainTables::open(ChainTablesOptions option
     auto committer = Committer::open(directory / kDataFile);
     if (!committer) return forward_error(committer);
     tables->committer_ = std::move(*committer);
-    auto [code, probe] = lmdb::Txn::begin(tables->writer_->env(), MDB_RDONLY);
+    auto [code, probe] = lmdb::Txn::begin(tables->writer_->ref(), MDB_RDONLY);
     if (code != 0) return std::unexpected(lmdb::make_error(code, directory.native()));
     probe.park();
     tables->probe_ = std::move(probe);
-    {
-        const MutexLock lock(tables->mutex_);
-        tables->reader_ = tables->writer_;
-    }
+    tables->reader_.read_from(tables->writer_, directory.native(),
+                              [&options = tables->options_] { return ChainEnv::open(options, false); });
     return tables;
 }
 
@@ -90,20 +65,8 @@ Result<void> ChainTables::open_writer() {
     }
     if (!env) return forward_error(env);
     writer_ = std::move(*env);
-    if (auto checked = check_length(); !checked) return checked;
-    if (auto cleared = writer_->env().clear_stale_readers(); !cleared) return forward_error(cleared);
+    if (auto cleared = writer_->ref().clear_stale_readers(); !cleared) return forward_error(cleared);
     return {};
-}
-
-Result<void> ChainTables::check_length() const {
-    const auto path = options_.directory / kDataFile;
-    std::error_code error;
-    const std::uint64_t length = std::filesystem::file_size(path, error);
-    if (error) return fail(Errc::io, fmt::format("{}: {}", path.native(), error.message()));
-    const std::uint64_t needed = (writer_->env().last_page() + 1) * writer_->env().page_size();
-    if (length >= needed) return {};
-    return fail(Errc::corrupt, fmt::format("{} is cut short: it has {} bytes, its last commit needs {}",
-                                           path.native(), length, needed));
 }
 
 Result<void> ChainTables::initialise() {
@@ -112,7 +75,7 @@ Result<void> ChainTables::initialise() {
     };
     // Look before anything is written: another chain's store, or a newer one, must stay as it is.
     {
-        auto [code, txn] = lmdb::Txn::begin(writer_->env(), MDB_RDONLY);
+        auto [code, txn] = lmdb::Txn::begin(writer_->ref(), MDB_RDONLY);
         if (code == 0) code = writer_->open_tables(txn, 0);
         if (code == 0) {
             if (auto checked = check_identity(txn); !checked) return checked;
@@ -130,7 +93,7 @@ Result<void> ChainTables::initialise() {
                 "backup, or remove both and import again",
                 options_.directory.native()));
     }
-    auto [code, txn] = lmdb::Txn::begin(writer_->env(), 0);
+    auto [code, txn] = lmdb::Txn::begin(writer_->ref(), 0);
     if (code == 0) code = writer_->open_tables(txn, MDB_CREATE);
     if (code == 0) code = txn.put(writer_->meta, lmdb::as_bytes(kMetaSchema), encode_schema(kSchemaVersion));
     if (code == 0)
@@ -180,11 +143,11 @@ Result<std::uint64_t> ChainTables::write(const Layer& layer, const BlobEnd& blob
     const auto failed = [&](int code) {
         return std::unexpected(lmdb::make_error(code, options_.directory.native()));
     };
-    auto [code, txn] = lmdb::Txn::begin(writer_->env(), 0);
+    auto [code, txn] = lmdb::Txn::begin(writer_->ref(), 0);
     if (code == 0) code = put_layer(txn, layer);
     if (code == 0) code = put(txn, writer_->meta, lmdb::as_bytes(kMetaBlobEnd), encode_blob_end(blob_end));
     if (code != 0) return failed(code);
-    auto committed = committer_->commit(std::move(txn), writer_->env(), options_.faults,
+    auto committed = committer_->commit(std::move(txn), writer_->ref(), options_.faults,
                                         {StoreFaults::Point::chain_commit, StoreFaults::Point::chain_sync});
     if (!committed) return forward_error(committed);
     // Asked of a reader: a commit that changes nothing does not raise the number.
@@ -237,50 +200,6 @@ int ChainTables::put_layer(lmdb::Txn& txn, const Layer& layer) const {
     if (code == 0 && layer.tip)
         code = put(txn, writer_->meta, lmdb::as_bytes(kMetaTip), encode_tip(*layer.tip));
     return code;
-}
-
-std::shared_ptr<ChainEnv> ChainTables::current() const {
-    const MutexLock lock(mutex_);
-    return reader_;
-}
-
-Result<std::shared_ptr<ChainEnv>> ChainTables::replace(const std::shared_ptr<ChainEnv>& panicked) {
-    auto fresh = ChainEnv::open(options_, false);
-    if (!fresh) return fresh;
-    auto [code, txn] = lmdb::Txn::begin((*fresh)->env(), MDB_RDONLY);
-    if (code == 0) code = (*fresh)->open_tables(txn, 0);
-    if (code == 0) code = txn.commit();
-    if (code != 0) return std::unexpected(lmdb::make_error(code, options_.directory.native()));
-    const MutexLock lock(mutex_);
-    // Several readers may have found out at a time; the first one's is kept.
-    if (reader_ == panicked) reader_ = *fresh;
-    return reader_;
-}
-
-Result<ChainTables::Reading> ChainTables::begin_read() {
-    auto env = current();
-    auto [code, txn] = env->begin_read();
-    if (code == MDB_PANIC) {
-        auto replaced = replace(env);
-        if (!replaced) return forward_error(replaced);
-        env = std::move(*replaced);
-        std::tie(code, txn) = env->begin_read();
-    }
-    if (code != 0) {
-        Error error = lmdb::make_error(code, options_.directory.native());
-        error.code = Errc::io;
-        return std::unexpected(std::move(error));
-    }
-    return Reading{std::move(env), std::move(txn)};
-}
-
-Result<void> ChainTables::renew(Reading& reading) {
-    reading.txn.park();
-    if (reading.txn.renew() == 0) return {};
-    auto again = begin_read();
-    if (!again) return forward_error(again);
-    reading = std::move(*again);
-    return {};
 }
 
 Result<BlobEnd> ChainTables::blob_end() {

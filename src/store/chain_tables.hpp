@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "base/mutex.hpp"
 #include "store/committer.hpp"
-#include "store/directory_lock.hpp"
 #include "store/lmdb.hpp"
 #include "store/overlay.hpp"
 #include "store/records.hpp"
+#include "store/table_env.hpp"
 
 #include <blockpub/result.hpp>
 #include <blockpub/store.hpp>
@@ -29,39 +28,22 @@ struct ChainTablesOptions {
     StoreFaults* faults = nullptr;
 };
 
-/// An environment of the chain tables, its tables' handles, and read transactions that are kept for the next
-/// reader.
-///
-/// Thread safety: every method from any thread.
-class ChainEnv {
+/// An environment of the chain tables, and their handles.
+class ChainEnv : public TableEnv {
  public:
-    static constexpr std::size_t kParkedMost = 64;
-
+    using TableEnv::TableEnv;
     /// `writable` false: without locks, for reading on after MDB_PANIC.
     [[nodiscard]] static Result<std::shared_ptr<ChainEnv>> open(const ChainTablesOptions& options,
                                                                 bool writable);
+    /// Result: LMDB's code; MDB_NOTFOUND when a table is not there.
+    [[nodiscard]] int open_tables(lmdb::Txn& txn, unsigned flags);
 
-    [[nodiscard]] lmdb::EnvRef env() const noexcept { return env_.ref(); }
-
-    /// A read transaction at the newest commit. Result: LMDB's code.
-    [[nodiscard]] std::pair<int, lmdb::Txn> begin_read() BLOCKPUB_EXCLUDES(mutex_);
-    /// Takes back a transaction that `begin_read` gave.
-    void end_read(lmdb::Txn txn) noexcept BLOCKPUB_EXCLUDES(mutex_);
-
+    // Constant after open_tables.
     lmdb::Table header;
     lmdb::Table active;
     lmdb::Table tips;
     lmdb::Table event;
     lmdb::Table meta;
-
-    /// Result: LMDB's code; MDB_NOTFOUND when a table is not there.
-    [[nodiscard]] int open_tables(lmdb::Txn& txn, unsigned flags);
-
- private:
-    std::shared_ptr<DirectoryLock> lock_;
-    lmdb::Env env_;
-    Mutex mutex_;
-    std::vector<lmdb::Txn> parked_ BLOCKPUB_GUARDED_BY(mutex_);
 };
 
 /// The tables header, active, tips, event and meta on the disk. Knows nothing of layers but how to write one.
@@ -78,23 +60,18 @@ class ChainTables {
     /// Errors: disk_full, io (nothing has changed); outcome_unknown.
     [[nodiscard]] Result<std::uint64_t> write(const Layer& layer, const BlobEnd& blob_end);
 
-    /// A read transaction at the newest commit, and the environment it belongs to.
-    struct Reading {
-        std::shared_ptr<ChainEnv> env;
-        lmdb::Txn txn;
-    };
+    using Reading = TableReader<ChainEnv>::Reading;
     /// Errors: io.
-    [[nodiscard]] Result<Reading> begin_read() BLOCKPUB_EXCLUDES(mutex_);
+    [[nodiscard]] Result<Reading> begin_read() { return reader_.begin_read(); }
     /// Takes a newer state into a transaction. Errors: io.
-    [[nodiscard]] Result<void> renew(Reading& reading) BLOCKPUB_EXCLUDES(mutex_);
+    [[nodiscard]] Result<void> renew(Reading& reading) { return reader_.renew(reading); }
 
     /// As committed last.
-    [[nodiscard]] Result<BlobEnd> blob_end() BLOCKPUB_EXCLUDES(mutex_);
+    [[nodiscard]] Result<BlobEnd> blob_end();
 
  private:
     explicit ChainTables(ChainTablesOptions options) : options_(std::move(options)) {}
     [[nodiscard]] Result<void> open_writer();
-    [[nodiscard]] Result<void> check_length() const;
     [[nodiscard]] Result<void> initialise();
     [[nodiscard]] Result<void> check_identity(const lmdb::Txn& txn);
     [[nodiscard]] int put_layer(lmdb::Txn& txn, const Layer& layer) const;
@@ -102,17 +79,12 @@ class ChainTables {
                           unsigned flags = 0) const;
     [[nodiscard]] int erase(lmdb::Txn& txn, lmdb::Table table, ByteSpan key) const;
     [[nodiscard]] int fault(StoreFaults::Point point) const noexcept;
-    [[nodiscard]] std::shared_ptr<ChainEnv> current() const BLOCKPUB_EXCLUDES(mutex_);
-    /// Replaces an environment that is in MDB_PANIC by one that can be read.
-    [[nodiscard]] Result<std::shared_ptr<ChainEnv>> replace(const std::shared_ptr<ChainEnv>& panicked)
-        BLOCKPUB_EXCLUDES(mutex_);
 
     const ChainTablesOptions options_;
     std::shared_ptr<ChainEnv> writer_;  // set by open
     std::optional<Committer> committer_;
     lmdb::Txn probe_;  // parked; a slot of the writer's own, so that asking for the number cannot fail
-    mutable Mutex mutex_;
-    std::shared_ptr<ChainEnv> reader_ BLOCKPUB_GUARDED_BY(mutex_);  // the writer's, but after MDB_PANIC
+    TableReader<ChainEnv> reader_;
 };
 
 }  // namespace blockpub

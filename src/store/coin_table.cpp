@@ -37,35 +37,12 @@ Result<std::shared_ptr<CoinEnv>> CoinEnv::open(const std::filesystem::path& dire
                                 .max_tables = 2,
                                 .max_readers = 1024});
     if (!env) return forward_error(env);
-    auto opened = std::make_shared<CoinEnv>();
-    opened->env_ = std::move(*env);
-    return opened;
+    return std::make_shared<CoinEnv>(std::move(*env), nullptr);
 }
 
 int CoinEnv::open_tables(lmdb::Txn& txn, unsigned flags) {
     if (const int code = txn.open_table("coin", flags, coins); code != 0) return code;
     return txn.open_table("meta", flags, meta);
-}
-
-std::pair<int, lmdb::Txn> CoinEnv::begin_read() {
-    lmdb::Txn txn;
-    {
-        const MutexLock lock(mutex_);
-        if (!parked_.empty()) {
-            txn = std::move(parked_.back());
-            parked_.pop_back();
-        }
-    }
-    if (!txn.is_open()) return lmdb::Txn::begin(ref(), MDB_RDONLY);
-    const int code = txn.renew();
-    return {code, std::move(txn)};
-}
-
-void CoinEnv::end_read(lmdb::Txn txn) noexcept {
-    constexpr std::size_t kMostParked = 64;
-    txn.park();
-    const MutexLock lock(mutex_);
-    if (parked_.size() < kMostParked) parked_.push_back(std::move(txn));
 }
 
 Result<std::unique_ptr<CoinTable>> CoinTable::open(const Options& options) {
@@ -82,8 +59,9 @@ Result<std::unique_ptr<CoinTable>> CoinTable::open(const Options& options) {
     auto committer = Committer::open(options.directory / kDataFile);
     if (!committer) return forward_error(committer);
     table->committer_ = std::move(*committer);
-    const MutexLock lock(table->mutex_);
-    table->reader_ = table->writer_;
+    table->reader_.read_from(table->writer_, options.directory.string(), [&opened = table->options_] {
+        return CoinEnv::open(opened.directory, opened.map_bytes, MDB_RDONLY | MDB_NOLOCK);
+    });
     return table;
 }
 
@@ -91,21 +69,8 @@ Result<void> CoinTable::open_writer() {
     auto env = CoinEnv::open(options_.directory, options_.map_bytes, 0);
     if (!env) return forward_error(env);
     writer_ = std::move(*env);
-    if (auto checked = check_length(); !checked) return checked;
     if (auto cleared = writer_->ref().clear_stale_readers(); !cleared) return forward_error(cleared);
     return initialise();
-}
-
-/// What lies behind the end of the file must not be read: it would end the process.
-Result<void> CoinTable::check_length() const {
-    const auto path = options_.directory / kDataFile;
-    std::error_code error;
-    const std::uint64_t length = std::filesystem::file_size(path, error);
-    if (error) return fail(Errc::io, fmt::format("{}: {}", path.native(), error.message()));
-    const std::uint64_t needed = (writer_->ref().last_page() + 1) * writer_->ref().page_size();
-    if (length >= needed) return {};
-    return fail(Errc::corrupt, fmt::format("{} is cut short: it has {} bytes, its last commit needs {}",
-                                           path.native(), length, needed));
 }
 
 Result<void> CoinTable::initialise() {
@@ -129,45 +94,6 @@ Result<void> CoinTable::initialise() {
         code = txn.commit();  // keeps the table handles
     }
     if (code != 0) return std::unexpected(lmdb::make_error(code, name));
-    return {};
-}
-
-Result<std::shared_ptr<CoinEnv>> CoinTable::replace(const std::shared_ptr<CoinEnv>& panicked) {
-    auto fresh = CoinEnv::open(options_.directory, options_.map_bytes, MDB_RDONLY | MDB_NOLOCK);
-    if (!fresh) return fresh;
-    auto [code, txn] = lmdb::Txn::begin((*fresh)->ref(), MDB_RDONLY);
-    if (code == 0) code = (*fresh)->open_tables(txn, 0);
-    if (code == 0) code = txn.commit();
-    if (code != 0) return std::unexpected(lmdb::make_error(code, options_.directory.string()));
-    const MutexLock lock(mutex_);
-    // Several readers may have found out at a time; the first one's is kept.
-    if (reader_ == panicked) reader_ = *fresh;
-    return reader_;
-}
-
-Result<CoinTable::Reading> CoinTable::begin_read() {
-    std::shared_ptr<CoinEnv> env;
-    {
-        const MutexLock lock(mutex_);
-        env = reader_;
-    }
-    auto [code, txn] = env->begin_read();
-    if (code == MDB_PANIC) {
-        auto replaced = replace(env);
-        if (!replaced) return forward_error(replaced);
-        env = std::move(*replaced);
-        std::tie(code, txn) = env->begin_read();
-    }
-    if (code != 0) return std::unexpected(lmdb::make_error(code, options_.directory.string()));
-    return Reading{std::move(env), std::move(txn)};
-}
-
-Result<void> CoinTable::renew(Reading& reading) {
-    reading.txn.park();
-    if (reading.txn.renew() == 0) return {};
-    auto again = begin_read();
-    if (!again) return forward_error(again);
-    reading = std::move(*again);
     return {};
 }
 

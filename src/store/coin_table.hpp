@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "base/mutex.hpp"
 #include "store/coin_memtable.hpp"
 #include "store/committer.hpp"
 #include "store/lmdb.hpp"
+#include "store/table_env.hpp"
 
 #include <blockpub/result.hpp>
 #include <blockpub/store.hpp>
@@ -18,26 +18,19 @@
 
 namespace blockpub {
 
-/// An environment of the coins, its tables' handles, and read transactions that are kept for the next reader.
-/// Thread safety: every method from any thread.
-class CoinEnv {
+/// An environment of the coins, and its tables' handles.
+class CoinEnv : public TableEnv {
  public:
+    using TableEnv::TableEnv;
     /// `flags`: MDB_RDONLY | MDB_NOLOCK for reading on after MDB_PANIC, else 0. Errors: those of lmdb::Env.
     [[nodiscard]] static Result<std::shared_ptr<CoinEnv>> open(const std::filesystem::path& directory,
                                                                std::uint64_t map_bytes, unsigned flags);
-    [[nodiscard]] lmdb::EnvRef ref() const noexcept { return env_.ref(); }
     /// Result: LMDB's code.
     [[nodiscard]] int open_tables(lmdb::Txn& txn, unsigned flags);
-    [[nodiscard]] std::pair<int, lmdb::Txn> begin_read() BLOCKPUB_EXCLUDES(mutex_);
-    void end_read(lmdb::Txn txn) noexcept BLOCKPUB_EXCLUDES(mutex_);
 
-    lmdb::Table coins;  // constant after open_tables
+    // Constant after open_tables.
+    lmdb::Table coins;
     lmdb::Table meta;
-
- private:
-    lmdb::Env env_;
-    Mutex mutex_;
-    std::vector<lmdb::Txn> parked_ BLOCKPUB_GUARDED_BY(mutex_);
 };
 
 /// The coins on disk: the LMDB environment `coins/`, its tables `coin` and `meta`.
@@ -54,15 +47,11 @@ class CoinTable {
     };
     [[nodiscard]] static Result<std::unique_ptr<CoinTable>> open(const Options& options);
 
-    /// A read transaction, and the environment it belongs to.
-    struct Reading {
-        std::shared_ptr<CoinEnv> env;
-        lmdb::Txn txn;
-    };
+    using Reading = TableReader<CoinEnv>::Reading;
     /// At the newest commit. Errors: io.
-    [[nodiscard]] Result<Reading> begin_read() BLOCKPUB_EXCLUDES(mutex_);
+    [[nodiscard]] Result<Reading> begin_read() { return reader_.begin_read(); }
     /// Takes the newest commit into a transaction. Errors: io.
-    [[nodiscard]] Result<void> renew(Reading& reading) BLOCKPUB_EXCLUDES(mutex_);
+    [[nodiscard]] Result<void> renew(Reading& reading) { return reader_.renew(reading); }
 
     /// Errors: not_found, corrupt, io.
     [[nodiscard]] Result<Coin> find(const Reading& reading, const Outpoint& outpoint) const;
@@ -83,12 +72,8 @@ class CoinTable {
     [[nodiscard]] Result<void> put(lmdb::Txn& txn, const CoinMemtable::Row& row) const;
 
     [[nodiscard]] Result<void> open_writer();
-    [[nodiscard]] Result<void> check_length() const;
     /// Opens the tables, and makes them in a new environment.
     [[nodiscard]] Result<void> initialise();
-    /// Replaces an environment that is in MDB_PANIC by one that can be read.
-    [[nodiscard]] Result<std::shared_ptr<CoinEnv>> replace(const std::shared_ptr<CoinEnv>& panicked)
-        BLOCKPUB_EXCLUDES(mutex_);
 
     // Constant after construction.
     Options options_;
@@ -96,8 +81,7 @@ class CoinTable {
 
     std::optional<Committer> committer_;  // only on the flusher's thread
 
-    Mutex mutex_;
-    std::shared_ptr<CoinEnv> reader_ BLOCKPUB_GUARDED_BY(mutex_);  // the writer's, but after MDB_PANIC
+    TableReader<CoinEnv> reader_;
 };
 
 }  // namespace blockpub

@@ -2,6 +2,7 @@
 #include "store/lmdb.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 
@@ -82,6 +83,21 @@ Result<int> EnvRef::clear_stale_readers() const {
     return dead;
 }
 
+namespace {
+
+/// What lies behind the end of the file must not be read: it would end the process.
+Result<void> check_length(EnvRef env, const EnvOptions& options) {
+    const auto path = (options.flags & MDB_NOSUBDIR) != 0 ? options.path : options.path / "data.mdb";
+    struct stat status{};
+    if (::fstat(env.descriptor(), &status) != 0) return std::unexpected(make_error(errno, path.native()));
+    const std::uint64_t needed = (env.last_page() + 1) * env.page_size();
+    if (static_cast<std::uint64_t>(status.st_size) >= needed) return {};
+    return fail(Errc::corrupt, fmt::format("{} is cut short: it has {} bytes, its last commit needs {}",
+                                           path.native(), status.st_size, needed));
+}
+
+}  // namespace
+
 Result<Env> Env::open(const EnvOptions& options) {
     const auto failed = [&](int code) { return std::unexpected(make_error(code, options.path.native())); };
     MDB_env* raw = nullptr;
@@ -99,6 +115,7 @@ Result<Env> Env::open(const EnvOptions& options) {
     }
     if (const int code = mdb_env_open(raw, options.path.c_str(), options.flags, 0600); code != 0)
         return failed(code);
+    if (auto whole = check_length(env.ref(), options); !whole) return forward_error(whole);
     return env;
 }
 

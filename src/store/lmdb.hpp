@@ -59,6 +59,7 @@ class EnvRef {
 /// `open`, transactions may begin on any thread. Blocking: the destructor unmaps.
 class Env {
  public:
+    /// Errors: corrupt (also a file cut short, which would end the process when read), disk_full, io.
     [[nodiscard]] static Result<Env> open(const EnvOptions& options);
     [[nodiscard]] EnvRef ref() const noexcept { return EnvRef(env_.get()); }
     /// Closes; for the Env that is kept as a plain value.

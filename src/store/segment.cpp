@@ -45,7 +45,6 @@ Result<std::shared_ptr<Segment>> Segment::open(const std::filesystem::path& path
     segment->page_size_ = segment->env().page_size();
     // A file from a machine with larger pages: its pages do not begin at multiples of their size in the map.
     segment->file_offsets_known_ = segment->page_size_ <= static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-    if (auto checked = segment->check_length(); !checked) return forward_error(checked);
     // Gives the environment the unnamed table's handle, once for all transactions.
     auto [code, txn] = lmdb::Txn::begin(segment->env(), MDB_RDONLY);
     if (code == 0) code = txn.open_table(nullptr, 0, segment->table_);
@@ -72,19 +71,6 @@ Result<std::shared_ptr<Segment>> Segment::open_writer(const std::filesystem::pat
     (*segment)->lock_ = std::move(lock);
     if (auto cleared = (*segment)->env().clear_stale_readers(); !cleared) return forward_error(cleared);
     return segment;
-}
-
-Result<void> Segment::check_length() const {
-    struct stat status{};
-    if (::fstat(env().descriptor(), &status) != 0) {
-        return fail(Errc::io, fmt::format("{}: {}", path_.native(), std::strerror(errno)));
-    }
-    const std::uint64_t needed = (env().last_page() + 1) * page_size_;
-    if (static_cast<std::uint64_t>(status.st_size) < needed) {
-        return fail(Errc::corrupt, fmt::format("{} is cut short: it has {} bytes, its last commit needs {}",
-                                               path_.native(), status.st_size, needed));
-    }
-    return {};
 }
 
 Result<std::uint64_t> Segment::next_number() const {

@@ -50,7 +50,6 @@ class Segment final : public Janitor::Disposable {
     [[nodiscard]] static Result<std::shared_ptr<Segment>> open(const std::filesystem::path& path,
                                                                unsigned flags, std::uint64_t map_bytes,
                                                                const std::shared_ptr<Janitor>& janitor);
-    [[nodiscard]] Result<void> check_length() const;
     struct Found {
         ByteSpan value;            ///< in the map
         std::uint64_t offset = 0;  ///< in the file

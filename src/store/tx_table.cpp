@@ -33,7 +33,11 @@ Result<std::unique_ptr<TxTable>> TxTable::open(const Options& options) {
                                 .map_bytes = options.map_bytes,
                                 .max_tables = 2,
                                 .max_readers = 1024});
-    if (!env) return forward_error(env);
+    if (!env) {
+        if (env.error().code == Errc::corrupt)
+            env.error().context += "; remove the directory to have it made again";
+        return forward_error(env);
+    }
     table->env_ = std::move(*env);
     if (auto cleared = table->env_.ref().clear_stale_readers(); !cleared) return forward_error(cleared);
 

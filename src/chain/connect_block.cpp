@@ -42,31 +42,6 @@ bool is_one_of(std::span<const HeightAndHash> list, Height height, const BlockHa
     });
 }
 
-/// As Core writes amounts: two digits behind the point at least, eight at most.
-std::string format_money(Amount amount) {
-    std::string text = fmt::format("{}.{:08}", amount / kCoin, amount % kCoin);
-    while (text.ends_with('0') && text[text.size() - 3] != '.') text.pop_back();
-    return text;
-}
-
-/// Core's message with a reason of check_inputs.
-std::string message_of_inputs(const std::string& reason, const TransactionView& transaction,
-                              const SpentCoins& spent, Height height) {
-    if (reason == "bad-txns-premature-spend-of-coinbase") {
-        const auto immature = std::ranges::find_if(spent, [&](const Coin& coin) {
-            return coin.coinbase && height.value - coin.height.value < kCoinbaseMaturity;
-        });
-        return fmt::format("tried to spend coinbase at depth {}", height.value - immature->height.value);
-    }
-    if (reason == "bad-txns-in-belowout") {
-        Amount value_in = 0;
-        for (const Coin& coin : spent) value_in += coin.amount;
-        return fmt::format("value in ({}) < value out ({})", format_money(value_in),
-                           format_money(value_out(transaction)));
-    }
-    return {};
-}
-
 /// Connects the transactions of one block, one after the other.
 class Connector {
  public:
@@ -155,7 +130,7 @@ bool Connector::sequence_locked(const TransactionView& transaction, const SpentC
 std::string Connector::check_spending(const TransactionView& transaction, const SpentCoins& spent) {
     Amount fee = 0;
     if (std::string reason = check_inputs(transaction, spent, block_.height(), fee); !reason.empty()) {
-        message_ = message_of_inputs(reason, transaction, spent, block_.height());
+        message_ = check_inputs_message(reason, transaction, spent, block_.height());
         return reason;
     }
     fees_ += fee;

@@ -2,7 +2,10 @@
 #include "chain/input_checks.hpp"
 
 #include "primitives/block.hpp"
+#include "primitives/fee_rate.hpp"
 #include "primitives/script.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -103,6 +106,23 @@ std::string check_inputs(const TransactionView& transaction, std::span<const Coi
     if (value_in < out) return "bad-txns-in-belowout";
     fee = value_in - out;
     if (!in_money_range(fee)) return "bad-txns-fee-outofrange";
+    return {};
+}
+
+std::string check_inputs_message(const std::string& reason, const TransactionView& transaction,
+                                 std::span<const Coin> spent, Height height) {
+    if (reason == "bad-txns-premature-spend-of-coinbase") {
+        const auto young = std::ranges::find_if(spent, [&](const Coin& coin) {
+            return coin.coinbase && height.value - coin.height.value < kCoinbaseMaturity;
+        });
+        return fmt::format("tried to spend coinbase at depth {}", height.value - young->height.value);
+    }
+    if (reason == "bad-txns-in-belowout") {
+        Amount value_in = 0;
+        for (const Coin& coin : spent) value_in += coin.amount;
+        return fmt::format("value in ({}) < value out ({})", format_money(value_in),
+                           format_money(value_out(transaction)));
+    }
     return {};
 }
 

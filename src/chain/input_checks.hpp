@@ -27,6 +27,10 @@ using SpentCoins = std::vector<Coin>;
 [[nodiscard]] std::string check_inputs(const TransactionView& transaction, std::span<const Coin> spent,
                                        Height height, Amount& fee);
 
+/// Core's message beside a reason that check_inputs gave for the same arguments; empty where it has none.
+[[nodiscard]] std::string check_inputs_message(const std::string& reason, const TransactionView& transaction,
+                                               std::span<const Coin> spent, Height height);
+
 /// The relative lock times (BIP 68) of a transaction as the last height and the last median time at which
 /// they still hold; -1: none.
 struct SequenceLocks {

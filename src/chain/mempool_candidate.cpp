@@ -22,24 +22,6 @@ constexpr std::int64_t kMaxStandardSigopsCost = 16'000;
 constexpr std::int64_t kCarveOutVsize = 10'000;
 constexpr std::uint32_t kSequenceDisabled = 1U << 31;  // BIP 68
 
-/// Core's words beside the reason of check_inputs.
-std::string spending_details(const std::string& reason, const TransactionView& transaction,
-                             const SpentCoins& spent, Height spend_height) {
-    if (reason == "bad-txns-premature-spend-of-coinbase") {
-        const auto young = std::ranges::find_if(spent, [&](const Coin& coin) {
-            return coin.coinbase && spend_height.value - coin.height.value < kCoinbaseMaturity;
-        });
-        return fmt::format("tried to spend coinbase at depth {}", spend_height.value - young->height.value);
-    }
-    if (reason == "bad-txns-in-belowout") {
-        Amount value_in = 0;
-        for (const Coin& coin : spent) value_in += coin.amount;
-        return fmt::format("value in ({}) < value out ({})", format_money(value_in),
-                           format_money(value_out(transaction)));
-    }
-    return {};
-}
-
 bool share_an_entry(const MempoolEntrySet& a, const MempoolEntrySet& b, const MempoolEntry*& shared) {
     for (MempoolEntry* entry : a) {
         if (!b.contains(entry)) continue;
@@ -178,7 +160,7 @@ Refusal CandidateChecks::check_spending(MempoolCandidate& candidate, const Spent
     if (!are_locks_over(entry.lock_points, tip_)) return refuse("non-BIP68-final");
     const Height spend_height = tip_.height.next();
     if (std::string broken = check_inputs(view, spent, spend_height, entry.fee); !broken.empty()) {
-        std::string details = spending_details(broken, view, spent, spend_height);
+        std::string details = check_inputs_message(broken, view, spent, spend_height);
         return refuse(std::move(broken), std::move(details));
     }
     const MempoolPolicy& policy = pool_.options().policy;

@@ -140,24 +140,6 @@ HttpResponse json_response(int status, std::string text, std::vector<JsonSplice>
     return response;
 }
 
-std::string_view kind_name(JsonKind kind) {
-    switch (kind) {
-        case JsonKind::null:
-            return "null";
-        case JsonKind::boolean:
-            return "bool";
-        case JsonKind::number:
-            return "number";
-        case JsonKind::string:
-            return "string";
-        case JsonKind::array:
-            return "array";
-        case JsonKind::object:
-            return "object";
-    }
-    return "";
-}
-
 HttpResponse no_content() {
     HttpResponse response;
     response.status = 204;
@@ -249,7 +231,7 @@ std::optional<HttpResponse> RpcDispatcher::refuse_by_whitelist(JsonValue root,
         if (!name.is_string()) {
             return error_response(500, {RpcCode::parse_error,
                                         fmt::format("JSON value of type {} is not of expected type string",
-                                                    kind_name(name.kind()))});
+                                                    json_kind_name(name.kind()))});
         }
         if (auto refused = refuse(name.text())) return refused;
     }

@@ -317,18 +317,7 @@ TEST_CASE("reading coins goes on from a fresh environment where LMDB is left in 
     f.store->apply({&first, 1});
     f.publish(tip_of(1));
     REQUIRE(f.store->flush());
-    // The descriptor that LMDB writes meta pages through is made one that cannot be written.
-    const auto path = std::filesystem::canonical(f.directory.path()) / "coins/data.mdb";
-    int found = -1;
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-        const int descriptor = std::stoi(entry.path().filename());
-        if (std::filesystem::read_symlink(entry.path(), error) != path) continue;
-        if ((::fcntl(descriptor, F_GETFL) & O_DSYNC) != 0) found = descriptor;
-    }
-    REQUIRE(found >= 0);
-    const FileDescriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-    REQUIRE(::dup2(nothing.value(), found) == found);
+    test::refuse_meta_pages(f.directory.path() / "coins/data.mdb");
 
     const CoinChange second{.outpoint = outpoint_of(9), .coin = coin_of(9), .fresh = true};
     f.store->apply({&second, 1});

@@ -149,21 +149,10 @@ TEST_CASE("a sync that fails stops the writing for good, and everything stays re
 }
 
 TEST_CASE("reading goes on from a fresh environment where LMDB is left in MDB_PANIC") {
-    // The descriptor that LMDB writes meta pages through is made one that cannot be written.
     for (const char* file : {"chain/data.mdb", "blocks/00000.mdb"}) {
         CAPTURE(file);
         Fixture fixture;
-        const auto path = std::filesystem::canonical(fixture.directory.path()) / file;
-        int found = -1;
-        std::error_code error;
-        for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-            const int descriptor = std::stoi(entry.path().filename());
-            if (std::filesystem::read_symlink(entry.path(), error) != path) continue;
-            if ((::fcntl(descriptor, F_GETFL) & O_DSYNC) != 0) found = descriptor;
-        }
-        REQUIRE(found >= 0);
-        const FileDescriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-        REQUIRE(::dup2(nothing.value(), found) == found);
+        test::refuse_meta_pages(fixture.directory.path() / file);
 
         const auto held = must(fixture.store->snapshot());
         CHECK(error_of(fixture.store->commit()).code == Errc::outcome_unknown);

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "base/endian.hpp"
+#include "store/file_descriptor.hpp"
 
 #include <blockpub/store.hpp>
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,6 +40,22 @@ class TemporaryDirectory {
  private:
     std::filesystem::path path_;
 };
+
+/// Makes the descriptor that LMDB writes the meta pages of a file through one that cannot be written: the
+/// next commit leaves that environment in MDB_PANIC.
+inline void refuse_meta_pages(const std::filesystem::path& file) {
+    const auto path = std::filesystem::canonical(file);
+    int found = -1;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        const int descriptor = std::stoi(entry.path().filename());
+        if (std::filesystem::read_symlink(entry.path(), error) != path) continue;
+        if ((::fcntl(descriptor, F_GETFL) & O_DSYNC) != 0) found = descriptor;
+    }
+    REQUIRE(found >= 0);
+    const FileDescriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    REQUIRE(::dup2(nothing.value(), found) == found);
+}
 
 /// A hash that is easy to make and spreads over the key space.
 inline BlockHash hash_of(std::uint64_t number) {

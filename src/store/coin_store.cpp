@@ -188,9 +188,8 @@ Result<Coin> CoinStoreImpl::find(const Outpoint& outpoint) const {
     std::uint64_t base_txnid = 0;
     {
         const MutexLock lock(mutex_);
-        const auto found =
-            find_in_memory(newest_.get(), state_, outpoint, std::numeric_limits<StepNumber>::max());
-        if (found && *found) return **found;
+        auto found = find_in_memory(newest_.get(), state_, outpoint, std::numeric_limits<StepNumber>::max());
+        if (found && *found) return std::move(**found);
         if (found) return fail(Errc::not_found, "spent");
         base_txnid = state_.base_txnid;
     }
@@ -384,8 +383,8 @@ const Tip& CoinSnapshot::tip() const {
 
 Result<Coin> CoinSnapshot::find(const Outpoint& outpoint) const {
     const CoinState& state = impl_->state;
-    const auto found = find_in_memory(state.newest.get(), state, outpoint, state.step);
-    if (found && *found) return **found;
+    auto found = find_in_memory(state.newest.get(), state, outpoint, state.step);
+    if (found && *found) return std::move(**found);
     if (found) return fail(Errc::not_found, "spent");
     return impl_->table->find(impl_->reading, outpoint);
 }

@@ -2,9 +2,10 @@
 #include "store/coin_table.hpp"
 
 #include "base/endian.hpp"
+#include "store/disk_space.hpp"
+#include "store/records.hpp"
 
 #include <fmt/format.h>
-#include <sys/statvfs.h>
 
 #include <array>
 #include <limits>
@@ -18,14 +19,6 @@ constexpr std::uint32_t kSchema = 1;
 constexpr std::string_view kTipKey = "coins_tip";
 constexpr std::string_view kSchemaKey = "schema";
 constexpr const char* kDataFile = "data.mdb";
-constexpr std::size_t kTipSize = 36;
-
-std::array<std::uint8_t, kTipSize> encode_tip(const Tip& tip) {
-    std::array<std::uint8_t, kTipSize> value;
-    std::ranges::copy(tip.hash.wire_bytes(), value.begin());
-    write_le<std::uint32_t>(value.data() + 32, tip.height.value);
-    return value;
-}
 
 }  // namespace
 
@@ -116,10 +109,9 @@ Result<std::optional<Tip>> CoinTable::tip(const Reading& reading) const {
     const int code = reading.txn.get(reading.env->meta, lmdb::as_bytes(kTipKey), value);
     if (code == MDB_NOTFOUND) return std::optional<Tip>{};
     if (code != 0) return std::unexpected(lmdb::make_error(code, options_.directory.string()));
-    if (value.size() != kTipSize)
-        return fail(Errc::corrupt, options_.directory.string() + ": coins_tip is damaged");
-    return Tip{.hash = BlockHash::from_wire(value.first(32)),
-               .height = {read_le<std::uint32_t>(value.data() + 32)}};
+    const auto tip = decode_tip(value);
+    if (!tip) return fail(Errc::corrupt, options_.directory.string() + ": coins_tip is damaged");
+    return *tip;
 }
 
 std::uint64_t CoinTable::disk_bytes() const noexcept {
@@ -151,24 +143,11 @@ Result<void> CoinTable::write_rows(lmdb::Txn& txn, const CoinMemtable& generatio
 }
 
 /// Whether so many bytes can be written and leave what must stay free.
-Result<void> CoinTable::check_free_disk(std::uint64_t bytes) const {
-    if (options_.faults != nullptr) {
-        if (const int code = options_.faults->at(StoreFaults::Point::free_space); code != 0) {
-            return std::unexpected(lmdb::make_error(code, options_.directory.string()));
-        }
-    }
-    struct statvfs disk{};
-    if (statvfs(options_.directory.c_str(), &disk) != 0) return {};
-    const std::uint64_t free = std::uint64_t{disk.f_bavail} * disk.f_frsize;
-    if (free >= options_.min_free_disk + bytes) return {};
-    return fail(
-        Errc::disk_full,
-        fmt::format("{}: {} MB are free; writing {} MB must leave {} MB (-minfreedisk)",
-                    options_.directory.string(), free >> 20, bytes >> 20, options_.min_free_disk >> 20));
-}
-
 Result<std::uint64_t> CoinTable::write(const CoinMemtable& generation, const Tip& tip) {
-    if (auto room = check_free_disk(generation.bytes()); !room) return forward_error(room);
+    if (auto room =
+            check_free_disk(options_.directory, generation.bytes(), options_.min_free_disk, options_.faults);
+        !room)
+        return forward_error(room);
     auto [code, txn] = lmdb::Txn::begin(writer_->ref(), 0);
     if (code != 0) return std::unexpected(lmdb::make_error(code, options_.directory.string()));
     if (auto rows = write_rows(txn, generation); !rows) return forward_error(rows);

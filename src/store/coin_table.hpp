@@ -68,7 +68,6 @@ class CoinTable {
  private:
     CoinTable() = default;
     [[nodiscard]] Result<void> write_rows(lmdb::Txn& txn, const CoinMemtable& generation) const;
-    [[nodiscard]] Result<void> check_free_disk(std::uint64_t bytes) const;
     [[nodiscard]] Result<void> put(lmdb::Txn& txn, const CoinMemtable::Row& row) const;
 
     [[nodiscard]] Result<void> open_writer();

@@ -5,12 +5,12 @@
 #include "store/blob_segments.hpp"
 #include "store/block_lookup.hpp"
 #include "store/chain_tables.hpp"
+#include "store/disk_space.hpp"
 #include "store/snapshot.hpp"
 
 #include <blockpub/store.hpp>
 
 #include <fmt/format.h>
-#include <sys/statvfs.h>
 
 #include <atomic>
 #include <cerrno>
@@ -70,7 +70,6 @@ class LmdbStore final : public Store {
 
  private:
     Result<void> write_all(const std::shared_ptr<const Layer>& layer);
-    Result<void> check_free_disk() const;
     void drop_written_layers(std::uint64_t base_txnid);
     void note_failure(const Error& error) BLOCKPUB_EXCLUDES(mutex_);
 
@@ -178,7 +177,10 @@ Result<void> LmdbStore::commit() {
 }
 
 Result<void> LmdbStore::write_all(const std::shared_ptr<const Layer>& layer) {
-    if (auto checked = check_free_disk(); !checked) return checked;
+    if (auto checked =
+            check_free_disk(options_.directory, pending_bytes(), options_.min_free_disk, options_.faults);
+        !checked)
+        return checked;
     // The blobs first: the chain tables never name a place that is not on the disk.
     if (auto written = segments_->commit(); !written) return written;
     if (!layer) return {};
@@ -192,25 +194,6 @@ void LmdbStore::drop_written_layers(std::uint64_t base_txnid) {
     cell_.store(std::make_shared<const LayerStack>(LayerStack{.base_txnid = base_txnid, .layers = {}}));
     layer_bytes_.store(0, std::memory_order_relaxed);
     durable_events_.store(next_event_, std::memory_order_release);
-}
-
-Result<void> LmdbStore::check_free_disk() const {
-    const auto& directory = options_.directory;
-    if (options_.faults != nullptr) {
-        if (const int code = options_.faults->at(StoreFaults::Point::free_space); code != 0) {
-            return std::unexpected(lmdb::make_error(code, directory.native()));
-        }
-    }
-    struct statvfs status{};
-    if (::statvfs(directory.c_str(), &status) != 0) {
-        return fail(Errc::io, fmt::format("{}: {}", directory.native(), std::strerror(errno)));
-    }
-    const std::uint64_t free = std::uint64_t{status.f_bavail} * status.f_frsize;
-    const std::uint64_t pending = pending_bytes();
-    if (free >= pending + options_.min_free_disk) return {};
-    return fail(Errc::disk_full,
-                fmt::format("{}: {} MB are free; writing {} MB must leave {} MB (-minfreedisk)",
-                            directory.native(), free >> 20, pending >> 20, options_.min_free_disk >> 20));
 }
 
 void LmdbStore::note_failure(const Error& error) {

@@ -199,7 +199,9 @@ TxIndex::~TxIndex() {
 }
 
 Result<std::unique_ptr<TxIndex>> TxIndex::start(const TxIndexOptions& options) {
-    auto table = TxTable::open({.directory = options.directory / "txindex", .map_bytes = options.map_bytes});
+    auto table = TxTable::open({.directory = options.directory / "txindex",
+                                .map_bytes = options.map_bytes,
+                                .min_free_disk = options.min_free_disk});
     if (!table) return forward_error(table);
     auto best = (*table)->best();
     if (!best) return forward_error(best);

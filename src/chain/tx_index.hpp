@@ -19,6 +19,7 @@ namespace blockpub {
 struct TxIndexOptions {
     std::filesystem::path directory;                   ///< `<datadir>/<chain>`; `txindex/` is made in it
     std::uint64_t map_bytes = std::uint64_t{1} << 40;  ///< address space, reserved once
+    std::uint64_t min_free_disk = 0;                   ///< what a write must leave free (`-minfreedisk`)
     const Store* store = nullptr;
     Bus* bus = nullptr;
     Logger* logger = nullptr;

@@ -239,6 +239,7 @@ Result<void> RunningNode::start_chain() {
     if (!options_.tx_index) return {};
     auto index = TxIndex::start({.directory = options_.chain_dir,
                                  .map_bytes = options_.map_bytes,
+                                 .min_free_disk = options_.min_free_disk,
                                  .store = store_.get(),
                                  .bus = bus_.get(),
                                  .logger = &logger_});

@@ -3,6 +3,7 @@
 
 #include "store/committer.hpp"
 #include "store/lmdb.hpp"
+#include "store/table_env.hpp"
 
 #include <blockpub/hash.hpp>
 #include <blockpub/result.hpp>
@@ -17,6 +18,18 @@
 
 namespace blockpub {
 
+/// An environment of the transaction index, and its tables' handles.
+class TxEnv : public TableEnv {
+ public:
+    using TableEnv::TableEnv;
+    /// Result: LMDB's code.
+    [[nodiscard]] int open_tables(lmdb::Txn& txn, unsigned flags);
+
+    // Constant after open_tables.
+    lmdb::Table transactions;
+    lmdb::Table meta;
+};
+
 /// Which block has a transaction: the LMDB environment `txindex/`, its tables `tx` and `meta`.
 ///
 /// Thread safety: `find` and `best` from any thread; `write` from one thread at a time.
@@ -27,6 +40,8 @@ class TxTable {
     struct Options {
         std::filesystem::path directory;  ///< of the environment; made when it is not there
         std::uint64_t map_bytes = 0;
+        std::uint64_t min_free_disk = 0;
+        StoreFaults* faults = nullptr;
     };
     [[nodiscard]] static Result<std::unique_ptr<TxTable>> open(const Options& options);
 
@@ -40,11 +55,13 @@ class TxTable {
     [[nodiscard]] Result<void> write(std::span<std::pair<Txid, BlockHash>> rows, const Tip& best);
 
  private:
-    TxTable() = default;
+    explicit TxTable(const Options& options) : options_(options) {}
+    [[nodiscard]] Result<std::shared_ptr<TxEnv>> open_env(unsigned flags) const;
+    [[nodiscard]] Result<void> initialise();
 
-    lmdb::Env env_;
-    lmdb::Table transactions_;
-    lmdb::Table meta_;
+    const Options options_;
+    std::shared_ptr<TxEnv> writer_;  // set by open
+    mutable TableReader<TxEnv> reader_;
     std::optional<Committer> committer_;  // only on the writer's thread
 };
 

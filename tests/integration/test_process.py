@@ -10,6 +10,7 @@ import subprocess
 import time
 
 import harness
+import regtest
 from harness import IntegrationTest, RpcError, main, seconds, wait_until
 
 
@@ -234,6 +235,20 @@ class Debug(IntegrationTest):
                      '[warning] -debug=tor: nothing here logs about that subject.'):
             self.assertIn(text, log)
         self.assertNotIn('[zmq]', log)
+
+    def test_each_subject_of_an_import_has_something_to_say(self):
+        block = self.chain().mine()
+        path = os.path.join(self.temporary_directory(), 'bootstrap.dat')
+        with open(path, 'wb') as file:
+            file.write(regtest.record(block.raw) + bytes(100))
+        daemon = self.daemon('-debug=zmq', '-debug=import', '-debug=validation', f'-loadblock={path}')
+        for text in (f'[import] {path}: 100 preallocated bytes at the end', f'[chain] new tip {block.hash} at height 1',
+                     f'[zmq] {daemon.endpoint}: block {block.hash} connected at height 1'):
+            wait_until(lambda: text in daemon.debug_log(), 20, text)
+        for subject in ('[http]', '[rpc]', '[store]', '[bus]', '[net]'):
+            self.assertNotIn(subject, daemon.debug_log())
+
+    def test_an_unknown_subject_is_refused(self):
         refused = self.daemon('-debug=nonsense', start=False).spawn()
         self.assertEqual(refused.wait_exit(), 1)
         refused.process = None

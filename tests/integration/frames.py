@@ -24,21 +24,6 @@ def condensed(frames):
     return [(topic, body if len(body) <= 41 else digest_of(body), counter) for topic, body, counter in frames]
 
 
-def without_mempool(frames):
-    """Without A and R, and without the hashtx and rawtx that precede each A."""
-    out = []
-    for frame in frames:
-        topic, body, _ = frame
-        if topic == b'sequence' and body[32:33] in (b'A', b'R'):
-            if body[32:33] == b'A':
-                for gone in (b'rawtx', b'hashtx'):
-                    assert out[-1][0] == gone, out[-1]
-                    out.pop()
-            continue
-        out.append(frame)
-    return out
-
-
 class Follower:
     """What a node's endpoint owes, from the changes alone: a second opinion beside the recordings.
 

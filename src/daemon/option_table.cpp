@@ -59,7 +59,7 @@ constexpr OptionSpec kOptions[] = {
      "Import a bitcoind 'blocks' directory at start, obfuscated or not; takes up where an earlier run "
      "stopped"},
     {"exportblocks", "<dir>", source, text,
-     "Write all blocks into blk*.dat files in an empty or new directory, then exit"},
+     "Write the blocks of the active chain into blk*.dat files in an empty or new directory, then exit"},
     {"exportkey", "<hex>", source, text,
      "Obfuscate exported files with this key of 8 bytes (or the word random), and write it to xor.dat "
      "(default: none)"},
@@ -197,7 +197,9 @@ constexpr OptionSpec kOptions[] = {
     {"zmqpubrawtx", "<address>", zmq, list, "Publish each transaction"},
     {"zmqpubrawtxhwm", "<n>", zmq, integer, "As -zmqpubhashblockhwm (default: 1000)", 0,
      std::numeric_limits<std::int32_t>::max()},
-    {"zmqpubsequence", "<address>", zmq, list, "Publish every block connected and disconnected, in order"},
+    {"zmqpubsequence", "<address>", zmq, list,
+     "Publish every block connected and disconnected, and every transaction that enters or leaves the "
+     "mempool, in order"},
     {"zmqpubsequencehwm", "<n>", zmq, integer, "As -zmqpubhashblockhwm (default: 1000)", 0,
      std::numeric_limits<std::int32_t>::max()},
 

@@ -11,7 +11,7 @@ CHAIN = vector_manifest()['chain-a']
 
 class ExportedChain(IntegrationTest):
     def test_export_and_import_again(self):
-        """-exportblocks is the way back: what it writes brings another daemon to the same tip, side branch too."""
+        """-exportblocks is the way back: it writes the active chain, and that brings another daemon to the same tip."""
         for key in (None, '0011223344556677'):
             with self.subTest(key=key):
                 out = self.temporary_directory()
@@ -29,6 +29,7 @@ class ExportedChain(IntegrationTest):
                 self.assertEqual(regtest.xor(head, bytes.fromhex(key or '00' * 8))[:4], regtest.MAGIC)
                 again = self.daemon(f'-importblocks={out}', mocktime=CHAIN['mocktime'], topics=())
                 wait_until(lambda: again.rpc('getbestblockhash') == CHAIN['best_hash'], 30, 'the tip of the import')
+                self.assertEqual([tip['status'] for tip in again.rpc('getchaintips')], ['active'])
                 again.stop()
 
     def test_an_export_that_fails_says_so_and_ends_with_status_3(self):

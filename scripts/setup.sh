@@ -15,7 +15,6 @@ packages=(
     libsecp256k1-dev             # taproot descriptors
     libboost-dev                 # HTTP
     nlohmann-json3-dev           # requests
-    libsecp256k1-dev             # taproot descriptors
     doctest-dev                  # unit tests
     python3 python3-zmq          # integration tests, demo
 )

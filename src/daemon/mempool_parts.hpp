@@ -15,7 +15,7 @@ namespace blockpub {
 
 /// The mempool of a node: what the chain thread works on, what others see of it, and its file.
 ///
-/// Thread safety: start, load and stop from one thread; what the accessors give is for all.
+/// Thread safety: open, load and close from one thread; what the accessors give is for all.
 /// Ownership: borrows what it is made with, and the chain from `open` on; owns all else.
 class MempoolParts {
  public:

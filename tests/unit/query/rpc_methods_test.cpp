@@ -329,7 +329,7 @@ TEST_CASE("what waits for the chain is told from what reads a snapshot") {
     }
 }
 
-TEST_CASE("every read answers while the chain lock is held") {
+TEST_CASE("the chain's reads answer while the chain lock is held") {
     RpcFixture fixture;
     const std::string genesis = chain_params(ChainKind::regtest).genesis_hash.display_hex();
     MutexLock held(fixture.node.chain().chain_lock());

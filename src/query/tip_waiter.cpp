@@ -25,6 +25,12 @@ void TipWaiter::stop() {
     changed_.notify_all();
 }
 
+Result<Tip> TipWaiter::current_tip() const {
+    auto snapshot = store_.snapshot();
+    if (!snapshot) return forward_error(snapshot);
+    return snapshot->tip();
+}
+
 Result<Tip> TipWaiter::wait(const std::function<bool(const Tip&)>& wanted,
                             std::optional<std::chrono::steady_clock::time_point> deadline) {
     while (true) {
@@ -36,9 +42,7 @@ Result<Tip> TipWaiter::wait(const std::function<bool(const Tip&)>& wanted,
             over = stopped_;
         }
         // Looked at after the count was taken: a change in between ends the wait below at once.
-        auto snapshot = store_.snapshot();
-        if (!snapshot) return forward_error(snapshot);
-        auto tip = snapshot->tip();
+        auto tip = current_tip();
         if (!tip || over || wanted(*tip)) return tip;
         if (deadline && std::chrono::steady_clock::now() >= *deadline) return tip;
         const MutexLock lock(mutex_);

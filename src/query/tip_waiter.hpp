@@ -34,6 +34,8 @@ class TipWaiter final : public EventHandler {
     void on_event(const Event& event) override BLOCKPUB_EXCLUDES(mutex_);
 
  private:
+    [[nodiscard]] Result<Tip> current_tip() const;
+
     const Store& store_;
     Mutex mutex_;
     CondVar changed_;

@@ -64,6 +64,13 @@ Result<std::string> spent_json(std::optional<UndoReader> undo, const ChainParams
     return text;
 }
 
+/// The block's record, from a snapshot of its own: none is held while the disk is read.
+Result<HeaderRecord> record_of(const Store& store, const BlockHash& hash) {
+    auto snapshot = store.snapshot();
+    if (!snapshot) return forward_error(snapshot);
+    return snapshot->header(hash);
+}
+
 HttpResponse spent_reply(const RestCall& call, const std::optional<UndoReader>& undo) {
     if (call.target.format == RestFormat::json) {
         auto text = spent_json(undo, *call.context.params);
@@ -81,21 +88,17 @@ HttpResponse rest_spent_outputs(const RestCall& call) {
         return rest_error(400, "Invalid URI format. Expected /rest/spenttxouts/<hash>.<ext>");
     const auto hash = rest_hash<BlockHash>(name);
     if (!hash) return hash.error();
-    const auto snapshot = call.context.store->snapshot();
-    if (!snapshot) return rest_failure(call, snapshot.error());
-    const auto record = snapshot->header(*hash);
+    const auto record = record_of(*call.context.store, *hash);
     if (!record && record.error().code == Errc::not_found) return rest_error(404, name + " not found");
     if (!record) return rest_failure(call, record.error());
 
     SharedBytes stored;
     std::optional<UndoReader> undo;
     if (record->height.value > 0) {
-        if (!record->undo) return rest_error(404, name + " undo not available");
-        auto read = call.context.store->read_blob(*record->undo);
-        if (!read && read.error().code == Errc::unavailable)
-            return rest_error(404, name + " undo not available");
-        if (!read) return rest_failure(call, read.error());
-        stored = std::move(*read);
+        auto read = call.context.material->undo(*record);
+        if (!read && read.error().code != Errc::unavailable) return rest_failure(call, read.error());
+        if (!read || !*read) return rest_error(404, name + " undo not available");
+        stored = **std::move(read);
         const auto opened = UndoReader::open(stored.bytes());
         if (!opened) return rest_failure(call, opened.error());
         undo = *opened;

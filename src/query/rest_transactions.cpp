@@ -18,6 +18,13 @@ struct Found {
     std::optional<BlockHash> block;
 };
 
+/// The block's header, from a snapshot of its own: none is held while the block is read.
+Result<HeaderView> header_of(const RpcContext& context, const BlockHash& hash) {
+    const auto snapshot = context.store->snapshot();
+    if (!snapshot) return std::unexpected(snapshot.error());
+    return header_view(*snapshot, hash);
+}
+
 Result<std::optional<Found>> find_transaction(const RpcContext& context, const Txid& txid) {
     if (context.mempool != nullptr) {
         if (const auto row = context.mempool->board().find(txid))
@@ -26,9 +33,7 @@ Result<std::optional<Found>> find_transaction(const RpcContext& context, const T
     auto block = indexed_block(context, txid);
     if (!block) return forward_error(block);
     if (!*block) return std::nullopt;
-    const auto snapshot = context.store->snapshot();
-    if (!snapshot) return std::unexpected(snapshot.error());
-    const auto header = header_view(*snapshot, **block);
+    const auto header = header_of(context, **block);
     if (!header) return std::unexpected(header.error());
     auto found = find_in_block(*context.material, *header, txid);
     if (!found) return forward_error(found);

@@ -6,7 +6,9 @@
 #include "query/rpc_lookup.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace blockpub {
 
@@ -120,6 +122,19 @@ bool block_is_good(const RpcContext& context, const HeaderView& header, int leve
     return facts && *facts && (*facts)->view().count() == block->transactions().size();
 }
 
+/// The active chain's block at a height, nothing above the tip. Its snapshot ends here: none is held over a
+/// read of the disk.
+Result<std::optional<HeaderView>> active_header(const Store& store, Height height) {
+    auto snapshot = store.snapshot();
+    if (!snapshot) return forward_error(snapshot);
+    auto hash = snapshot->active(height);
+    if (!hash && hash.error().code == Errc::not_found) return std::nullopt;
+    if (!hash) return forward_error(hash);
+    auto header = header_view(*snapshot, *hash);
+    if (!header) return forward_error(header);
+    return *std::move(header);
+}
+
 RpcOutcome verify_chain(const RpcContext& context, const RpcCall& call) {
     constexpr int kDefaultLevel = 3;
     constexpr int kDefaultBlocks = 6;
@@ -141,17 +156,11 @@ RpcOutcome verify_chain(const RpcContext& context, const RpcCall& call) {
     for (; height >= last; --height) {
         if (context.stopping && context.stopping())
             return rpc_fail(RpcCode::client_not_connected, "Shutting down");
-        // A snapshot a block: none is held over a read of the disk. A reorganization meanwhile ends the walk
-        // where the chain has become shorter.
-        const auto snapshot = context.store->snapshot();
-        if (!snapshot) return rpc_fail(snapshot.error());
-        const auto hash = snapshot->active({height});
-        if (!hash && hash.error().code == Errc::not_found) continue;
-        if (!hash) return rpc_fail(hash.error());
-        const auto header = header_view(*snapshot, *hash);
+        const auto header = active_header(*context.store, {height});
         if (!header) return rpc_fail(header.error());
-        if ((header->record.status & HeaderRecord::kPruned) != 0) break;
-        if (!block_is_good(context, *header, checks)) {
+        if (!*header) continue;  // the chain has become shorter meanwhile
+        if (((*header)->record.status & HeaderRecord::kPruned) != 0) break;
+        if (!block_is_good(context, **header, checks)) {
             call.result.boolean(false);
             return {};
         }

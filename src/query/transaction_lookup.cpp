@@ -2,10 +2,12 @@
 #include "query/transaction_lookup.hpp"
 
 #include "primitives/block.hpp"
+#include "store/block_lookup.hpp"
 #include "store/coin_store.hpp"
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace blockpub {
 
@@ -32,6 +34,26 @@ Result<std::optional<Height>> height_of_coin(const CoinSnapshot& coins, const Tx
         if (coin.error().code != Errc::not_found) return std::unexpected(coin.error());
     }
     return std::optional<Height>();
+}
+
+/// The newest blocks of the active chain, down to one that is known already and at most so many. Their
+/// snapshot ends here: none is held while they are read.
+Result<std::vector<std::pair<BlockHash, HeaderRecord>>> blocks_above(const Store& store,
+                                                                     const BlockHash& known) {
+    auto snapshot = store.snapshot();
+    if (!snapshot) return forward_error(snapshot);
+    auto tip = snapshot->tip();
+    if (!tip) return forward_error(tip);
+    std::vector<std::pair<BlockHash, HeaderRecord>> blocks;
+    for (std::uint32_t back = 0; back < kMaxUnindexed && back < tip->height.value; ++back) {
+        auto hash = snapshot->active({tip->height.value - back});
+        if (!hash) return forward_error(hash);
+        if (*hash == known) break;
+        auto record = snapshot->header(*hash);
+        if (!record) return forward_error(record);
+        blocks.emplace_back(*hash, *std::move(record));
+    }
+    return blocks;
 }
 
 }  // namespace
@@ -66,23 +88,17 @@ Result<std::optional<TransactionInBlock>> find_in_block(const BlockMaterialReade
 
 Result<std::optional<BlockHash>> indexed_block(const RpcContext& context, const Txid& txid) {
     if (context.tx_index == nullptr) return std::optional<BlockHash>();
+    // Asked before the look-up: a block that is indexed between the two is then searched once more.
+    const Tip seen = context.tx_index->status().best;
     auto indexed = context.tx_index->find(txid);
     if (!indexed || *indexed) return indexed;
     // The index follows the chain on a thread of its own: what it has not seen yet is searched here.
-    const Tip seen = context.tx_index->status().best;
-    const auto snapshot = context.store->snapshot();
-    if (!snapshot) return std::unexpected(snapshot.error());
-    const auto tip = snapshot->tip();
-    if (!tip) return std::unexpected(tip.error());
-    for (std::uint32_t back = 0; back < kMaxUnindexed && back < tip->height.value; ++back) {
-        auto hash = snapshot->active({tip->height.value - back});
-        if (!hash) return forward_error(hash);
-        if (*hash == seen.hash) break;
-        auto header = header_view(*snapshot, *hash);
-        if (!header) return forward_error(header);
-        auto facts = context.material->facts(header->record);
+    auto blocks = blocks_above(*context.store, seen.hash);
+    if (!blocks) return forward_error(blocks);
+    for (const auto& [hash, record] : *blocks) {
+        auto facts = context.material->facts(record);
         if (!facts) return forward_error(facts);
-        if (*facts && position_of((*facts)->view(), txid)) return std::optional(*hash);
+        if (*facts && position_of((*facts)->view(), txid)) return std::optional(hash);
     }
     return std::optional<BlockHash>();
 }

@@ -189,6 +189,27 @@ TEST_CASE("with an index a transaction is found without naming its block") {
     CHECK(result_of(fixture, "getindexinfo", in_list("nosuch")) == json::object());
 }
 
+TEST_CASE("a transaction that is indexed while it is looked up is found") {
+    ChainFixture fixture;
+    /// Does not know any transaction, and has seen the tip as soon as it was asked for one.
+    struct LateIndex final : TransactionIndex {
+        [[nodiscard]] Result<std::optional<BlockHash>> find(const Txid&) const override {
+            shown.best = tip;
+            return std::nullopt;
+        }
+        [[nodiscard]] Status status() const override { return shown; }
+        Tip tip;
+        mutable Status shown;
+    };
+    LateIndex index;
+    index.shown.best = {.hash = fixture.blocks[3].hash, .height = {4}};
+    index.tip = {.hash = fixture.blocks[4].hash, .height = {5}};
+    fixture.context.tx_index = &index;
+    const Txid txid = must(ParsedBlock::parse(fixture.blocks[4].raw)).transactions()[0].txid;
+    CHECK(result_of(fixture, "getrawtransaction", "[\"" + txid.display_hex() + "\",1]").at("blockhash") ==
+          fixture.blocks[4].hash.display_hex());
+}
+
 TEST_CASE("a block that has left the chain says so") {
     ChainFixture fixture;
     const std::string hash = fixture.blocks.back().hash.display_hex();

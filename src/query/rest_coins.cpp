@@ -101,12 +101,17 @@ struct Found {
 };
 
 Result<Found> find_coins(const RestCall& call, const Wanted& wanted) {
+    // The pool first: a transaction that a block takes out of it meanwhile has its coins in the snapshot.
+    const MempoolCoinView* pool = wanted.check_mempool ? call.context.mempool_coins : nullptr;
+    std::vector<MempoolCoin> of_pool(wanted.outpoints.size());
+    for (std::size_t i = 0; pool != nullptr && i < of_pool.size(); ++i)
+        of_pool[i] = pool->look_up(wanted.outpoints[i]);
     auto coins = call.context.coins->snapshot();
     if (!coins) return forward_error(coins);
     Found found{.tip = coins->tip(), .hits = {}, .coins = {}};
-    const MempoolCoinView* pool = wanted.check_mempool ? call.context.mempool_coins : nullptr;
-    for (const Outpoint& outpoint : wanted.outpoints) {
-        MempoolCoin pooled = pool == nullptr ? MempoolCoin{} : pool->look_up(outpoint);
+    for (std::size_t i = 0; i < of_pool.size(); ++i) {
+        const Outpoint& outpoint = wanted.outpoints[i];
+        MempoolCoin& pooled = of_pool[i];
         if (pooled.made) pooled.made->height = kMempoolHeight;
         if (!pooled.spent && !pooled.made) {
             auto coin = coins->find(outpoint);

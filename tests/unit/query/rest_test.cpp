@@ -227,6 +227,28 @@ TEST_CASE("errors have bitcoind's words") {
     CHECK(unknown.content_type.empty());
 }
 
+TEST_CASE("a coin that a block takes out of the mempool meanwhile is found") {
+    RestFixture fixture;
+    const BuiltBlock block = child_of(regtest_genesis(), 1);
+    /// Has a coin until it is asked for it: then the block comes.
+    struct ConfirmingPool final : MempoolCoinView {
+        ConfirmingPool(RegtestChain& to, const BuiltBlock& with) : node(to), coming(with) {}
+        [[nodiscard]] MempoolCoin look_up(const Outpoint&) const override {
+            must(node.chain().submit_block(coming.raw));
+            return {};
+        }
+        RegtestChain& node;
+        const BuiltBlock& coming;
+    };
+    const ConfirmingPool pool(fixture.node, block);
+    fixture.context.mempool_coins = &pool;
+    const std::string txid = must(ParsedBlock::parse(block.raw)).transactions()[0].txid.display_hex();
+    const HttpResponse response = fixture.get("getutxos/checkmempool/" + txid + "-0.json");
+    CHECK(response.status == 200);
+    CHECK_MESSAGE(response.text.find(R"("bitmap":"1")") != std::string::npos, response.text);
+    CHECK_MESSAGE(response.text.starts_with(R"({"chainHeight":1,)"), response.text);
+}
+
 TEST_CASE("headers follow the active chain, and an unknown or stale hash has none") {
     RestFixture fixture;
     BuiltBlock tip = regtest_genesis();

@@ -131,6 +131,9 @@ class BLOCKPUB_API Bus {
     /// Waits until every subscription and cursor has handled all that was released before the call.
     /// Result: false when `timeout_ms` passed first.
     [[nodiscard]] bool wait_until_drained(std::uint64_t timeout_ms);
+    /// The same for as long as it takes. `given_up` is asked about ten times a second.
+    /// Result: false when that said so, or the bus was stopped, first.
+    [[nodiscard]] bool drain(const std::function<bool()>& given_up);
 
     /// Bytes of events held for subscribers just now; 0 when nobody is behind.
     [[nodiscard]] std::size_t memory_used() const;

@@ -40,7 +40,16 @@ std::unique_ptr<EventCursor> Bus::open_cursor(std::function<void()> notify) {
 
 bool Bus::wait_until_drained(std::uint64_t timeout_ms) {
     constexpr auto kLongest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-    return state_->wait_until_drained(std::chrono::milliseconds(std::min(timeout_ms, kLongest)));
+    return state_->wait_until_at(state_->end(), std::chrono::milliseconds(std::min(timeout_ms, kLongest)));
+}
+
+bool Bus::drain(const std::function<bool()>& given_up) {
+    constexpr std::chrono::milliseconds kPiece{100};
+    const std::uint64_t end = state_->end();
+    while (!state_->wait_until_at(end, kPiece)) {
+        if (state_->stopped() || given_up()) return false;
+    }
+    return true;
 }
 
 std::size_t Bus::memory_used() const {

@@ -84,17 +84,21 @@ std::size_t BusState::cursor_count() const {
     return cursors_.size();
 }
 
-bool BusState::wait_until_drained(std::chrono::milliseconds timeout) {
+std::uint64_t BusState::end() const {
+    MutexLock lock(mutex_);
+    return window_.end();
+}
+
+bool BusState::wait_until_at(std::uint64_t position, std::chrono::milliseconds timeout) {
     // Beyond a year the deadline would overflow the clock.
     const auto deadline = std::chrono::steady_clock::now() +
                           std::min<std::chrono::milliseconds>(timeout, std::chrono::hours(24 * 365));
     MutexLock lock(mutex_);
-    const std::uint64_t target = window_.end();
     ++waiters_;
     bool in_time = true;
-    while (!drained_locked(target) && !stopped_ && in_time) in_time = settled_.wait_until(mutex_, deadline);
+    while (!drained_locked(position) && !stopped_ && in_time) in_time = settled_.wait_until(mutex_, deadline);
     --waiters_;
-    return drained_locked(target);
+    return drained_locked(position);
 }
 
 bool BusState::drained_locked(std::uint64_t position) const {

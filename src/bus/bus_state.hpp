@@ -49,7 +49,12 @@ class BusState {
     [[nodiscard]] std::size_t bytes() const BLOCKPUB_EXCLUDES(mutex_);
     void stop() BLOCKPUB_EXCLUDES(mutex_);
     [[nodiscard]] bool stopped() const BLOCKPUB_EXCLUDES(mutex_);
-    [[nodiscard]] bool wait_until_drained(std::chrono::milliseconds timeout) BLOCKPUB_EXCLUDES(mutex_);
+    /// Position behind the last event.
+    [[nodiscard]] std::uint64_t end() const BLOCKPUB_EXCLUDES(mutex_);
+    /// Waits until every cursor has come to a position. False: the time passed, or the bus was stopped,
+    /// first.
+    [[nodiscard]] bool wait_until_at(std::uint64_t position, std::chrono::milliseconds timeout)
+        BLOCKPUB_EXCLUDES(mutex_);
     [[nodiscard]] std::size_t cursor_count() const BLOCKPUB_EXCLUDES(mutex_);
 
     [[nodiscard]] std::shared_ptr<CursorPlace> open(std::function<void()> notify) BLOCKPUB_EXCLUDES(mutex_);

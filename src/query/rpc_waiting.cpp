@@ -67,12 +67,10 @@ RpcOutcome wait_for_block_height(const RpcContext& context, const RpcCall& call)
 }
 
 RpcOutcome sync_with_subscribers(const RpcContext& context) {
-    // Waits in pieces: a subscriber that never catches up must not outlast the daemon.
-    constexpr std::uint64_t kPieceMs = 100;
-    while (context.bus != nullptr && !context.bus->wait_until_drained(kPieceMs)) {
-        if (context.stopping && context.stopping())
-            return rpc_fail(RpcCode::client_not_connected, "Shutting down");
-    }
+    if (context.bus == nullptr) return {};
+    // A subscriber that never catches up must not outlast the daemon.
+    const auto stopping = [&] { return context.stopping && context.stopping(); };
+    if (!context.bus->drain(stopping)) return rpc_fail(RpcCode::client_not_connected, "Shutting down");
     return {};
 }
 

@@ -177,6 +177,29 @@ TEST_SUITE("bus.subscription") {
         CHECK(recorder.lines().size() == 2);
     }
 
+    TEST_CASE("draining is for what was released before, and ends with the bus or when told to") {
+        Bus bus(BusOptions{});
+        const auto cursor = bus.open_cursor({});
+        release_added(bus, 0, 1);
+        int asked = 0;
+        // Whoever asks is told nothing new: what is released meanwhile is not waited for.
+        CHECK(bus.drain([&] {
+            ++asked;
+            release_added(bus, 1, 1);
+            const auto next = cursor->peek();
+            REQUIRE(next.has_value());
+            REQUIRE(*next != nullptr);
+            cursor->advance();
+            return false;
+        }));
+        CHECK(asked == 1);
+        CHECK_FALSE(bus.drain([&] { return ++asked == 3; }));
+        CHECK(asked == 3);
+        bus.stop();
+        CHECK_FALSE(bus.drain([&] { return ++asked == 1'000; }));
+        CHECK(asked == 3);
+    }
+
     TEST_CASE("subscribing and unsubscribing go together with releasing") {
         MemoryLog log;
         Bus bus(BusOptions{.memory_limit = 4000, .log = &log});

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "chain/mempool_service.hpp"
+#include "primitives/fee_rate.hpp"
 #include "query/rpc_context.hpp"
 #include "query/rpc_warnings.hpp"
 
@@ -16,7 +18,7 @@ namespace {
 constexpr int kCoreVersion = 280100;
 constexpr std::string_view kCoreSubversion = "/Satoshi:28.1.0/";
 constexpr int kProtocolVersion = 70016;
-constexpr std::int64_t kRelayFee = 1000;  // satoshi for 1000 virtual bytes
+constexpr FeeRate kRelayFee{1000};  // without a mempool, whose options say otherwise
 
 struct NetworkRow {
     std::string_view name;
@@ -64,10 +66,17 @@ RpcOutcome get_network_info(const RpcContext& context, const RpcCall& call) {
     out.member("connections_in", 0);
     out.member("connections_out", 0);
     write_networks(out);
+    FeeRate relay = kRelayFee;
+    FeeRate incremental = kRelayFee;
+    if (context.mempool != nullptr) {
+        const MempoolSummary summary = context.mempool->board().summary();
+        relay = summary.min_relay;
+        incremental = summary.incremental;
+    }
     out.key("relayfee");
-    out.amount(kRelayFee);
+    out.amount(relay.per_kvb);
     out.key("incrementalfee");
-    out.amount(kRelayFee);
+    out.amount(incremental.per_kvb);
     out.key("localaddresses");
     out.begin_array();
     out.end_array();

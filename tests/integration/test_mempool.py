@@ -77,6 +77,12 @@ class Sending(MempoolTest):
                                r'"maxmempool":300000000,"mempoolminfee":0\.00001000,"minrelaytxfee":0\.00001000,'
                                r'"incrementalrelayfee":0\.00001000,"unbroadcastcount":2,"fullrbf":true},')
 
+    def test_the_fee_rates_shown_are_those_that_are_applied(self):
+        daemon = self.daemon('-minrelaytxfee=0.00002', '-incrementalrelayfee=0.00003', topics=())
+        network, pool = daemon.rpc('getnetworkinfo'), daemon.rpc('getmempoolinfo')
+        self.assertEqual((network['relayfee'], network['incrementalfee']), (0.00002, 0.00003))
+        self.assertEqual((pool['minrelaytxfee'], pool['incrementalrelayfee']), (0.00002, 0.00003))
+
     def test_refusals_have_the_codes_and_words_of_bitcoind(self):
         daemon, _, coins = self.funded()
         good = pay([coins[0]], 50 * COIN - 1000)

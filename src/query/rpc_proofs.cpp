@@ -33,6 +33,8 @@ std::expected<std::vector<Txid>, RpcError> txids_argument(JsonValue list) {
 /// The block of the first transaction that still has a coin, or else is in the index.
 std::expected<HeaderView, RpcError> find_block_of(const RpcContext& context, const std::vector<Txid>& txids) {
     auto found = block_of_any(context, txids);
+    if (!found && found.error().code == Errc::stopped)
+        return rpc_fail(RpcCode::client_not_connected, "Shutting down");
     if (!found) return rpc_fail(found.error());
     if (!*found) return rpc_fail(RpcCode::invalid_address_or_key, "Transaction not yet in block");
     return find_header(context, **found);
@@ -121,6 +123,7 @@ void add_proof_methods(std::vector<RpcMethod>& methods, const RpcContext& contex
     methods.push_back({
         .category = "blockchain",
         .name = "gettxoutproof",
+        .lane = Lane::wait,  // without a block it looks up a hundred thousand coins
         .arguments = {{.names = "txids",
                        .type = ArgumentType::array,
                        .text = "transactions of one block",

@@ -16,6 +16,8 @@ namespace {
 /// More outputs than any transaction can have: a block's weight by that of the smallest output.
 constexpr std::uint32_t kMaxOutputs = 4'000'000 / (4 * 9);
 
+constexpr std::uint32_t kCoinsAtOnce = 4096;
+
 /// Blocks behind the tip that are searched for what the index has not come to yet.
 constexpr std::uint32_t kMaxUnindexed = 6;
 
@@ -26,12 +28,19 @@ std::optional<std::size_t> position_of(const FactsView& facts, const Txid& txid)
     return std::nullopt;
 }
 
-/// The height of a coin that the transaction made and that is not spent.
-Result<std::optional<Height>> height_of_coin(const CoinSnapshot& coins, const Txid& txid) {
-    for (std::uint32_t position = 0; position < kMaxOutputs; ++position) {
-        const auto coin = coins.find({.txid = txid, .position = position});
-        if (coin) return std::optional(coin->height);
-        if (coin.error().code != Errc::not_found) return std::unexpected(coin.error());
+/// The height of a coin that the transaction made and that is not spent. A snapshot serves for some thousand
+/// look-ups: the whole search takes too long for one.
+Result<std::optional<Height>> height_of_coin(const RpcContext& context, const Txid& txid) {
+    for (std::uint32_t first = 0; first < kMaxOutputs; first += kCoinsAtOnce) {
+        if (context.stopping && context.stopping()) return fail(Errc::stopped, "Shutting down");
+        const auto coins = context.coins->snapshot();
+        if (!coins) return std::unexpected(coins.error());
+        const std::uint32_t end = std::min(kMaxOutputs, first + kCoinsAtOnce);
+        for (std::uint32_t position = first; position < end; ++position) {
+            const auto coin = coins->find({.txid = txid, .position = position});
+            if (coin) return std::optional(coin->height);
+            if (coin.error().code != Errc::not_found) return std::unexpected(coin.error());
+        }
     }
     return std::optional<Height>();
 }
@@ -106,10 +115,8 @@ Result<std::optional<BlockHash>> indexed_block(const RpcContext& context, const 
 Result<std::optional<BlockHash>> block_of_any(const RpcContext& context, std::span<const Txid> txids) {
     if (auto indexed = indexed_block(context, txids.front()); !indexed || *indexed) return indexed;
     if (context.coins == nullptr) return std::optional<BlockHash>();
-    auto coins = context.coins->snapshot();
-    if (!coins) return forward_error(coins);
     for (const Txid& txid : txids) {
-        auto height = height_of_coin(*coins, txid);
+        auto height = height_of_coin(context, txid);
         if (!height) return forward_error(height);
         if (!*height) continue;
         const auto snapshot = context.store->snapshot();

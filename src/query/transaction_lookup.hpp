@@ -28,9 +28,10 @@ struct TransactionInBlock {
                                                                       const HeaderView& header,
                                                                       const Txid& txid);
 
-/// The block of the active chain that made a coin of the first transaction that still has one; else the block
-/// in which the index (-txindex) has the first of all. Nothing where neither knows. Requires: txids sorted,
-/// not empty. Errors: those of the coins, of the store, and of the index.
+/// The block in which the index (-txindex) has the first transaction; else the block of the active chain that
+/// made a coin of the first that still has one. Nothing where neither knows. Requires: txids sorted, not
+/// empty. Errors: stopped; those of the coins, of the store, and of the index.
+/// Blocking: looks up a coin for every output that a transaction can have; ends where it is when stopping.
 [[nodiscard]] Result<std::optional<BlockHash>> block_of_any(const RpcContext& context,
                                                             std::span<const Txid> txids);
 

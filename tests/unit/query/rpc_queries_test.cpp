@@ -210,6 +210,13 @@ TEST_CASE("a transaction that is indexed while it is looked up is found") {
           fixture.blocks[4].hash.display_hex());
 }
 
+TEST_CASE("looking for the block of a proof ends when the server does") {
+    ChainFixture fixture;
+    fixture.context.stopping = [] { return true; };
+    const std::string txid(64, 'a');
+    CHECK(fixture.call("gettxoutproof", "[[\"" + txid + "\"]]") == RpcFixture::error(-9, "Shutting down"));
+}
+
 TEST_CASE("a block that has left the chain says so") {
     ChainFixture fixture;
     const std::string hash = fixture.blocks.back().hash.display_hex();

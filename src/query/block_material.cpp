@@ -25,11 +25,6 @@ Result<SharedBytes> BlockMaterialReader::raw(const BlockHash& hash, const Header
     return blocks_.read_block(hash);
 }
 
-Result<MappedBytes> BlockMaterialReader::mapped(const BlockHash& hash, const HeaderRecord& record) const {
-    if (auto missing = missing_block(record)) return std::unexpected(*std::move(missing));
-    return blocks_.map_block(hash);
-}
-
 Result<std::shared_ptr<const StoredFacts>> BlockMaterialReader::facts(const HeaderRecord& record) const {
     if (!record.facts) return std::shared_ptr<const StoredFacts>();
     auto facts = cache_.get(store_, *record.facts);

@@ -36,8 +36,6 @@ class BlockMaterialReader {
     BlockMaterialReader(const Store& store, BlockReader& blocks) : store_(store), blocks_(blocks) {}
 
     [[nodiscard]] Result<SharedBytes> raw(const BlockHash& hash, const HeaderRecord& record) const;
-    /// The same in the store's map, to be sent from there.
-    [[nodiscard]] Result<MappedBytes> mapped(const BlockHash& hash, const HeaderRecord& record) const;
     /// Null where the record names none.
     [[nodiscard]] Result<std::shared_ptr<const StoredFacts>> facts(const HeaderRecord& record) const;
     /// Nothing where the record names none.

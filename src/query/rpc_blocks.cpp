@@ -23,18 +23,17 @@ RpcOutcome get_block(const RpcContext& context, const RpcCall& call) {
     if (!hash) return std::unexpected(hash.error());
     const auto verbosity = verbosity_argument(call.arguments[1]);
     if (!verbosity) return std::unexpected(verbosity.error());
-    const auto header = find_header(context, *hash);
-    if (!header) return std::unexpected(header.error());
-    const BlockMaterialReader& reader = *context.material;
     if (*verbosity <= 0) {
-        const auto raw = reader.mapped(*hash, header->record);
+        const auto raw = context.blocks->map_block(*hash);
         if (!raw) return unreadable_block(context, *hash, raw.error());
         if (const auto written = call.result.hex(*raw); !written)
             return unreadable_block(context, *hash, written.error());
         return {};
     }
+    const auto header = find_header(context, *hash);
+    if (!header) return std::unexpected(header.error());
     const BlockDetail detail = detail_of(*verbosity);
-    const auto material = read_block_material(reader, *header, detail);
+    const auto material = read_block_material(*context.material, *header, detail);
     if (!material) return unreadable_block(context, *hash, material.error());
     const auto written = write_block_json(call.result, *header, *material, detail, *context.params);
     if (!written) return unreadable_block(context, *hash, written.error());

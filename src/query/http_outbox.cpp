@@ -86,10 +86,4 @@ void HttpOutbox::sent(std::size_t size) {
     if (buffer_.empty() && buffer_.capacity() > kGathered) buffer_ = std::string();
 }
 
-void HttpOutbox::clear() {
-    pieces_.clear();
-    buffer_.clear();
-    sent_ = piece_sent_ = 0;
-}
-
 }  // namespace blockpub

@@ -38,7 +38,6 @@ class HttpOutbox {
     [[nodiscard]] Result<std::size_t> stretches(::iovec (&out)[2]);
     /// Notes that the first `size` bytes of the stretches have been sent.
     void sent(std::size_t size);
-    void clear();
 
  private:
     static constexpr std::size_t kHexStretch = kHexMemory / 2;  // source bytes

@@ -82,8 +82,7 @@ std::expected<std::string, RpcError> rest_method(const RestCall& call, std::stri
     if (!ordered) return std::unexpected(ordered.error());
     std::string text;
     JsonWriter writer(text);
-    const std::string nobody;
-    if (auto done = method->handler({call.methods, *ordered, writer, nobody}); !done)
+    if (auto done = method->handler({call.methods, *ordered, writer}); !done)
         return std::unexpected(done.error());
     return text;
 }

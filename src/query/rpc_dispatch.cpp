@@ -355,7 +355,7 @@ RpcOutcome RpcDispatcher::call(JsonWriter& writer, const Envelope& envelope, con
     if (!arguments) return std::unexpected(arguments.error());
     if (auto checked = check_arguments(*method, *arguments); !checked) return checked;
     const ActiveCalls::Scope scope(active_, method->name);
-    return method->handler({*table, *arguments, writer, user});
+    return method->handler({*table, *arguments, writer});
 }
 
 }  // namespace blockpub

@@ -59,7 +59,6 @@ struct RpcCall {
     const RpcMethods& methods;  ///< all of them, for help
     const RpcArguments& arguments;
     JsonWriter& result;  ///< exactly one value, unless the call fails
-    const std::string& user;
 };
 
 /// A method: what it is called, what it takes, what it does.

@@ -98,13 +98,16 @@ RpcOutcome send_raw_transaction(const RpcContext& context, const RpcCall& call) 
     return {};
 }
 
-/// The transactions of the first argument. Errors: Core's, for their number and their bytes.
-std::expected<std::vector<TransactionRef>, RpcError> transaction_list(JsonValue list, std::size_t fewest) {
-    if (list.size() < fewest || list.size() > kMaxPackageCount) {
-        return rpc_fail(
-            RpcCode::invalid_parameter,
-            fmt::format("Array must contain between {} and {} transactions.", fewest, kMaxPackageCount));
-    }
+/// Errors: Core's, for a list of too few or too many.
+RpcOutcome check_count(JsonValue list, std::size_t fewest) {
+    if (list.size() >= fewest && list.size() <= kMaxPackageCount) return {};
+    return rpc_fail(
+        RpcCode::invalid_parameter,
+        fmt::format("Array must contain between {} and {} transactions.", fewest, kMaxPackageCount));
+}
+
+/// The transactions of a list. Errors: Core's, for their bytes.
+std::expected<std::vector<TransactionRef>, RpcError> transaction_list(JsonValue list) {
     std::vector<TransactionRef> transactions;
     for (JsonValue::Cursor c(list); !c.done(); c.next()) {
         const auto text = string_argument(c.value());
@@ -145,12 +148,10 @@ bool write_test(JsonWriter& out, const TransactionOutcome& outcome, FeeRate most
 }
 
 RpcOutcome test_mempool_accept(const RpcContext& context, const RpcCall& call) {
-    const std::size_t count = call.arguments[0].size();
-    if (count < 1 || count > kMaxPackageCount)
-        return std::unexpected(transaction_list(call.arguments[0], 1).error());
+    if (auto counted = check_count(call.arguments[0], 1); !counted) return counted;
     const auto rate = max_rate(call);
     if (!rate) return std::unexpected(rate.error());
-    const auto transactions = transaction_list(call.arguments[0], 1);
+    const auto transactions = transaction_list(call.arguments[0]);
     if (!transactions) return std::unexpected(transactions.error());
     const auto tested = context.mempool->test(*transactions);
     if (!tested) return service_failure(tested.error());
@@ -214,15 +215,12 @@ void write_package(JsonWriter& out, const std::vector<TransactionRef>& package,
 }
 
 RpcOutcome submit_package(const RpcContext& context, const RpcCall& call) {
-    constexpr std::size_t kFewest = 2;
-    const std::size_t count = call.arguments[0].size();
-    if (count < kFewest || count > kMaxPackageCount)
-        return std::unexpected(transaction_list(call.arguments[0], kFewest).error());
+    if (auto counted = check_count(call.arguments[0], 2); !counted) return counted;
     const auto rate = max_rate(call);
     if (!rate) return std::unexpected(rate.error());
     const auto burn = max_burn(call, 2);
     if (!burn) return std::unexpected(burn.error());
-    const auto package = transaction_list(call.arguments[0], kFewest);
+    const auto package = transaction_list(call.arguments[0]);
     if (!package) return std::unexpected(package.error());
     for (const TransactionRef& transaction : *package) {
         if (burns_more_than(*transaction, *burn)) return burns_too_much();

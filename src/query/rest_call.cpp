@@ -12,8 +12,25 @@
 namespace blockpub {
 
 namespace {
+
 constexpr std::size_t kMaxHeaders = 2000;
+
+std::expected<std::string, RpcError> method_json(const RestCall& call, std::string_view name,
+                                                 const std::string& arguments) {
+    const RpcMethod* method = call.methods.find(name);
+    if (method == nullptr) return rpc_fail(RpcCode::method_not_found, "Method not found");
+    JsonDocument document;
+    BLOCKPUB_CHECK(document.parse(arguments));
+    const auto ordered = order_arguments(*method, document.root());
+    if (!ordered) return std::unexpected(ordered.error());
+    std::string text;
+    JsonWriter writer(text);
+    if (auto done = method->handler({call.methods, *ordered, writer}); !done)
+        return std::unexpected(done.error());
+    return text;
 }
+
+}  // namespace
 
 HttpResponse rest_error(int status, std::string text) {
     text += "\r\n";
@@ -72,19 +89,14 @@ RestResult<std::size_t> rest_count(std::string_view text) {
         fmt::format("Header count is invalid or out of acceptable range (1-{}): {}", kMaxHeaders, text)));
 }
 
-std::expected<std::string, RpcError> rest_method(const RestCall& call, std::string_view name,
-                                                 const std::string& arguments) {
-    const RpcMethod* method = call.methods.find(name);
-    if (method == nullptr) return rpc_fail(RpcCode::method_not_found, "Method not found");
-    JsonDocument document;
-    BLOCKPUB_CHECK(document.parse(arguments));
-    const auto ordered = order_arguments(*method, document.root());
-    if (!ordered) return std::unexpected(ordered.error());
-    std::string text;
-    JsonWriter writer(text);
-    if (auto done = method->handler({call.methods, *ordered, writer}); !done)
-        return std::unexpected(done.error());
-    return text;
+HttpResponse rest_method(const RestCall& call, std::string_view name, const std::string& arguments) {
+    auto text = method_json(call, name, arguments);
+    if (text) return rest_json(std::move(*text));
+    if (text.error().code == RpcCode::method_not_found)
+        return rest_error(404, "Mempool disabled or instance not found");
+    if (text.error().code == RpcCode::invalid_address_or_key)
+        return rest_error(400, std::move(text.error().message));
+    return rest_failure(call, {Errc::io, text.error().message});
 }
 
 }  // namespace blockpub

@@ -53,8 +53,9 @@ template <class Hash>
 /// The number of headers asked for, 1 to 2000.
 [[nodiscard]] RestResult<std::size_t> rest_count(std::string_view text);
 
-/// The result of an RPC method, as JSON without a final LF. `arguments`: a JSON list.
-[[nodiscard]] std::expected<std::string, RpcError> rest_method(const RestCall& call, std::string_view name,
-                                                               const std::string& arguments);
+/// The result of an RPC method as a reply. A method that there is not is one of a mempool that there is not;
+/// 400 for a block that is not known. `arguments`: a JSON list.
+[[nodiscard]] HttpResponse rest_method(const RestCall& call, std::string_view name,
+                                       const std::string& arguments);
 
 }  // namespace blockpub

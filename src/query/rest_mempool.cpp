@@ -17,14 +17,6 @@ RestResult<bool> switch_of(const RestCall& call, std::string_view name, std::str
         400, "The \"" + std::string(name) + "\" query parameter must be either \"true\" or \"false\"."));
 }
 
-HttpResponse method_json(const RestCall& call, std::string_view name, const std::string& arguments) {
-    auto text = rest_method(call, name, arguments);
-    if (text) return rest_json(std::move(*text));
-    if (text.error().code == RpcCode::method_not_found)
-        return rest_error(404, "Mempool disabled or instance not found");
-    return rest_failure(call, {Errc::io, text.error().message});
-}
-
 }  // namespace
 
 HttpResponse rest_mempool(const RestCall& call) {
@@ -32,7 +24,7 @@ HttpResponse rest_mempool(const RestCall& call) {
     if (part != "contents" && part != "info")
         return rest_error(400, "Invalid URI format. Expected /rest/mempool/<info|contents>.json");
     if (call.target.format != RestFormat::json) return rest_no_format("json");
-    if (part == "info") return method_json(call, "getmempoolinfo", "[]");
+    if (part == "info") return rest_method(call, "getmempoolinfo", "[]");
     auto verbose = switch_of(call, "verbose", "true");
     if (!verbose) return std::move(verbose.error());
     auto sequence = switch_of(call, "mempool_sequence", "false");
@@ -42,7 +34,7 @@ HttpResponse rest_mempool(const RestCall& call) {
                           "Verbose results cannot contain mempool sequence values. (hint: set "
                           "\"verbose=false\")");
     }
-    return method_json(call, "getrawmempool",
+    return rest_method(call, "getrawmempool",
                        std::string(*verbose ? "[true," : "[false,") + (*sequence ? "true]" : "false]"));
 }
 

@@ -7,6 +7,7 @@
 #include "primitives/header.hpp"
 #include "primitives/work.hpp"
 #include "query/transaction_json.hpp"
+#include "store/block_lookup.hpp"
 
 #include <fmt/compile.h>
 #include <fmt/format.h>

@@ -14,9 +14,6 @@
 
 namespace blockpub {
 
-/// Why a header's block cannot be had, in Core's words; nothing where it is stored.
-[[nodiscard]] std::optional<Error> missing_block(const HeaderRecord& record);
-
 /// A stored block with what was worked out when it was connected.
 struct BlockMaterial {
     SharedBytes raw;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "query/coin_statistics.hpp"
 
-#include "base/endian.hpp"
 #include "primitives/muhash.hpp"
 #include "primitives/sha256_stream.hpp"
+#include "query/wire_writer.hpp"
 
 #include <array>
 #include <vector>
@@ -16,36 +16,13 @@ constexpr std::array<std::string_view, 3> kNames{"none", "hash_serialized_3", "m
 constexpr std::uint64_t kBogoSizeBesideScript = 32 + 4 + 4 + 8 + 2;
 constexpr std::uint64_t kCoinsBetweenQuestions = 4096;
 
-template <class T>
-void append_le(std::vector<std::uint8_t>& out, T value) {
-    out.resize(out.size() + sizeof value);
-    write_le(out.data() + out.size() - sizeof value, value);
-}
-
-void append(std::vector<std::uint8_t>& out, ByteSpan bytes) {
-    out.insert(out.end(), bytes.begin(), bytes.end());
-}
-
-/// Scripts of coins are short: longer ones than 10,000 bytes make none.
-void append_script(std::vector<std::uint8_t>& out, ByteSpan script) {
-    constexpr std::size_t kLongestInOneByte = 0xfc;
-    constexpr std::uint8_t kTwoBytesFollow = 0xfd;
-    if (script.size() <= kLongestInOneByte) {
-        out.push_back(static_cast<std::uint8_t>(script.size()));
-    } else {
-        out.push_back(kTwoBytesFollow);
-        append_le(out, static_cast<std::uint16_t>(script.size()));
-    }
-    append(out, script);
-}
-
-void encode_for_hash(const Outpoint& outpoint, const Coin& coin, std::vector<std::uint8_t>& out) {
-    out.clear();
-    append(out, outpoint.txid.wire_bytes());
-    append_le<std::uint32_t>(out, outpoint.position);
-    append_le<std::uint32_t>(out, coin.height.value * 2 + (coin.coinbase ? 1U : 0U));
-    append_le<std::int64_t>(out, coin.amount);
-    append_script(out, coin.script);
+void encode_for_hash(const Outpoint& outpoint, const Coin& coin, std::vector<std::uint8_t>& bytes) {
+    bytes.clear();
+    WireWriter out(bytes);
+    out.bytes(outpoint.txid.wire_bytes());
+    out.le<std::uint32_t>(outpoint.position);
+    out.le<std::uint32_t>(coin.height.value * 2 + (coin.coinbase ? 1U : 0U));
+    out.output(coin.amount, coin.script);
 }
 
 class Accumulator {

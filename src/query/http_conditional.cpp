@@ -14,12 +14,6 @@ namespace blockpub {
 
 namespace {
 
-std::string_view trim(std::string_view text) {
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-    return text;
-}
-
 /// Digits alone; a number that 64 bits cannot hold counts as their largest.
 std::optional<std::uint64_t> number_of(std::string_view digits) {
     if (digits.empty() || !std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; }))
@@ -80,13 +74,14 @@ void apply_range(const HttpHead& request, HttpResponse& response) {
 
 RangeWish parse_range(std::string_view value, std::uint64_t size) {
     const std::size_t equals = value.find('=');
-    if (equals == std::string_view::npos || !equal_ignoring_case(trim(value.substr(0, equals)), "bytes"))
+    if (equals == std::string_view::npos ||
+        !equal_ignoring_case(trim_blanks(value.substr(0, equals)), "bytes"))
         return {};
-    const std::string_view spec = trim(value.substr(equals + 1));
+    const std::string_view spec = trim_blanks(value.substr(equals + 1));
     const std::size_t dash = spec.find('-');
     if (dash == std::string_view::npos || spec.find(',') != std::string_view::npos) return {};
-    const std::string_view first_text = trim(spec.substr(0, dash));
-    const std::string_view last_text = trim(spec.substr(dash + 1));
+    const std::string_view first_text = trim_blanks(spec.substr(0, dash));
+    const std::string_view last_text = trim_blanks(spec.substr(dash + 1));
     const auto first = number_of(first_text);
     const auto last = number_of(last_text);
     if ((!first && !first_text.empty()) || (!last && !last_text.empty()) || (!first && !last)) return {};
@@ -101,10 +96,10 @@ RangeWish parse_range(std::string_view value, std::uint64_t size) {
 }
 
 bool names_entity_tag(std::string_view value, std::string_view tag) {
-    if (trim(value) == "*") return true;
+    if (trim_blanks(value) == "*") return true;
     while (true) {
         const std::size_t comma = value.find(',');
-        std::string_view name = trim(value.substr(0, comma));
+        std::string_view name = trim_blanks(value.substr(0, comma));
         if (name.starts_with("W/")) name.remove_prefix(2);
         if (name.size() == tag.size() + 2 && name.front() == '"' && name.back() == '"' &&
             name.substr(1, tag.size()) == tag)

@@ -19,10 +19,6 @@ constexpr std::uint64_t kMaxDiscarded = 1024 * 1024;  // of a body that was refu
 constexpr unsigned kTurn = 64;                        // requests in a row before others get a turn
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
-std::int64_t milliseconds_of(std::chrono::steady_clock::time_point time) {
-    return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
-}
-
 HttpResponse plain_response(int status, std::string_view text) {
     HttpResponse response;
     response.status = status;
@@ -37,7 +33,7 @@ HttpResponse plain_response(int status, std::string_view text) {
 HttpConnection::HttpConnection(Socket socket, HttpCore& core, IpAddress peer, std::string peer_name)
     : core_(core),
       first_since_(std::chrono::steady_clock::now()),
-      last_progress_(milliseconds_of(first_since_)),
+      last_progress_(steady_milliseconds(first_since_)),
       request_since_(first_since_),
       socket_(std::move(socket)) {
     request_.peer = peer;

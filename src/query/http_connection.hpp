@@ -51,6 +51,10 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     [[nodiscard]] std::optional<Time> idle_since() const;
 
  private:
+    static std::int64_t steady_milliseconds(Time time) {
+        return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
+    }
+
     enum class Step : std::uint8_t { head, body, discard, job, linger };
     /// What the connection waits for, as `check_progress` sees it.
     enum class Waits : std::uint8_t { next_request, head, body, socket, service, close };

@@ -25,14 +25,10 @@ constexpr std::size_t kLeastRead = 1024;
 constexpr std::size_t kBodyRead = 256 * 1024;
 constexpr std::chrono::milliseconds kLinger{2000};
 
-std::int64_t milliseconds_of(std::chrono::steady_clock::time_point time) {
-    return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
-}
-
 }  // namespace
 
 void HttpConnection::progress() {
-    last_progress_.store(milliseconds_of(std::chrono::steady_clock::now()), std::memory_order_relaxed);
+    last_progress_.store(steady_milliseconds(std::chrono::steady_clock::now()), std::memory_order_relaxed);
 }
 
 // The socket.
@@ -199,7 +195,7 @@ bool HttpConnection::check_progress(std::chrono::steady_clock::time_point now) {
         interrupt();
         return !std::exchange(given_up_, true);
     }
-    const std::int64_t quiet = milliseconds_of(now) - last_progress_.load(std::memory_order_relaxed);
+    const std::int64_t quiet = steady_milliseconds(now) - last_progress_.load(std::memory_order_relaxed);
     if (waits == Waits::close) {
         if (quiet <= kLinger.count()) return false;
         interrupt();
@@ -213,7 +209,7 @@ bool HttpConnection::check_progress(std::chrono::steady_clock::time_point now) {
         int queued = 0;
         if (::ioctl(socket_.native_handle(), SIOCOUTQ, &queued) == 0 && queued > 0 &&
             unacknowledged_.exchange(queued, std::memory_order_relaxed) != queued) {
-            last_progress_.store(milliseconds_of(now), std::memory_order_relaxed);
+            last_progress_.store(steady_milliseconds(now), std::memory_order_relaxed);
             return false;
         }
     }

@@ -27,13 +27,6 @@ char lower(char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-std::string_view trim(std::string_view text) {
-    const auto blank = [](char c) { return c == ' ' || c == '\t'; };
-    while (!text.empty() && blank(text.front())) text.remove_prefix(1);
-    while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-    return text;
-}
-
 /// Takes the next line off `rest`, without its LF or CRLF. Requires: rest holds a LF.
 std::string_view take_line(std::string_view& rest) {
     const std::size_t end = rest.find('\n');
@@ -98,7 +91,7 @@ Outcome note_transfer_encoding(std::string_view value, HttpHead& head) {
 void note_connection(std::string_view value, HttpHead& head) {
     while (true) {
         const std::size_t comma = value.find(',');
-        const std::string_view option = trim(value.substr(0, comma));
+        const std::string_view option = trim_blanks(value.substr(0, comma));
         if (equal_ignoring_case(option, "close")) head.asks_close = true;
         if (equal_ignoring_case(option, "keep-alive")) head.asks_keep_alive = true;
         if (comma == std::string_view::npos) return;
@@ -132,6 +125,13 @@ void unfold(std::string& text) {
 }
 
 }  // namespace
+
+std::string_view trim_blanks(std::string_view text) {
+    const auto blank = [](char c) { return c == ' ' || c == '\t'; };
+    while (!text.empty() && blank(text.front())) text.remove_prefix(1);
+    while (!text.empty() && blank(text.back())) text.remove_suffix(1);
+    return text;
+}
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
     return a.size() == b.size() &&
@@ -202,7 +202,7 @@ std::expected<void, HttpHeadError> parse_http_head(std::string& text, HttpHead& 
                 text.begin() + (line.data() - text.data()),
                 text.begin() + (line.data() - text.data()) + static_cast<std::ptrdiff_t>(line.size()), '\0',
                 ' ');
-        const HttpField field{line.substr(0, colon), trim(line.substr(colon + 1))};
+        const HttpField field{line.substr(0, colon), trim_blanks(line.substr(colon + 1))};
         const auto control = [](char c) {
             return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
         };

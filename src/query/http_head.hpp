@@ -62,6 +62,9 @@ struct HttpHeadError {
 /// bits hold).
 [[nodiscard]] std::expected<void, HttpHeadError> parse_http_head(std::string& text, HttpHead& head);
 
+/// Without the spaces and tabs at both ends.
+[[nodiscard]] std::string_view trim_blanks(std::string_view text);
+
 /// Whether two field names or tokens are equal but for the case of their letters.
 [[nodiscard]] bool equal_ignoring_case(std::string_view a, std::string_view b);
 

@@ -32,6 +32,9 @@ struct HttpRefusal {
     std::chrono::milliseconds delay{0};
 };
 
+/// A guess at the memory of a reply that may take megabytes, before there is one.
+inline constexpr std::size_t kLargeReply = std::size_t{4} << 20;
+
 /// Work that gives the answer later, on another lane.
 struct HttpJob {
     Lane lane = Lane::chain;

@@ -11,8 +11,6 @@ namespace blockpub {
 
 namespace {
 
-constexpr std::size_t kLargeReply = std::size_t{4} << 20;  // a guess, before there is a reply
-
 struct Route {
     std::string_view prefix;
     HttpResponse (*handler)(const RestCall&);

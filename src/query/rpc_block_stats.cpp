@@ -4,6 +4,7 @@
 #include "primitives/header.hpp"
 #include "primitives/subsidy.hpp"
 #include "query/rpc_lookup.hpp"
+#include "store/block_lookup.hpp"
 
 #include <fmt/format.h>
 

@@ -116,7 +116,6 @@ RpcOutcome RpcDispatcher::Envelope::read(JsonValue request) {
 namespace {
 
 constexpr std::size_t kSmallBatch = 64;
-constexpr std::size_t kLargeReply = std::size_t{4} << 20;  // a guess, before there is a reply
 
 HttpResponse json_response(int status, std::string text, std::vector<JsonSplice> splices = {}) {
     HttpResponse response;

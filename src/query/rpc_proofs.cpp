@@ -3,6 +3,7 @@
 #include "primitives/partial_merkle_tree.hpp"
 #include "query/rpc_lookup.hpp"
 #include "query/transaction_lookup.hpp"
+#include "store/block_lookup.hpp"
 
 #include <fmt/format.h>
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <utility>
 
 namespace blockpub {
 namespace {
@@ -16,10 +17,9 @@ constexpr char kNotFound[] = "Block not found";
 constexpr char kNotOnDisk[] = "Block not found on disk";
 constexpr char kPrunedText[] = "Block not available (pruned data)";
 
-/// A segment that has gone since the header was looked up was pruned.
 template <class T>
 Result<T> name_pruned(Result<T> bytes) {
-    if (!bytes && bytes.error().code == Errc::unavailable) return fail(Errc::unavailable, kPrunedText);
+    if (!bytes) return std::unexpected(name_pruned(std::move(bytes.error())));
     return bytes;
 }
 
@@ -38,14 +38,23 @@ Result<void> check_header(const MappedBytes& bytes, const BlobPlace& place, cons
 
 }  // namespace
 
+std::optional<Error> missing_block(const HeaderRecord& record) {
+    if ((record.status & HeaderRecord::kPruned) != 0) return Error{Errc::unavailable, kPrunedText};
+    if (!record.block) return Error{Errc::unavailable, kNotOnDisk};
+    return std::nullopt;
+}
+
+Error name_pruned(Error error) {
+    return error.code == Errc::unavailable ? Error{Errc::unavailable, kPrunedText} : std::move(error);
+}
+
 Result<HeaderRecord> BlockLookup::find(const BlockHash& hash) const {
     auto snapshot = store_.snapshot();
     if (!snapshot) return forward_error(snapshot);
     auto record = snapshot->header(hash);
     if (!record && record.error().code == Errc::not_found) return fail(Errc::not_found, kNotFound);
     if (!record) return record;
-    if ((record->status & HeaderRecord::kPruned) != 0) return fail(Errc::unavailable, kPrunedText);
-    if (!record->block) return fail(Errc::unavailable, kNotOnDisk);
+    if (auto missing = missing_block(*record)) return std::unexpected(*std::move(missing));
     return record;
 }
 

@@ -7,9 +7,15 @@
 #include <blockpub/store.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace blockpub {
+
+/// Why a header's block cannot be had, in Core's words; nothing where it is stored.
+[[nodiscard]] std::optional<Error> missing_block(const HeaderRecord& record);
+/// The error of reading what a record names, likewise: what has gone since the look-up was pruned.
+[[nodiscard]] Error name_pruned(Error error);
 
 /// Reads blocks by hash: the header table says where, the segments give the bytes. Each part is asked through
 /// a snapshot or a place, so that no lock is held over the read, and a block that is pruned meanwhile is

@@ -114,12 +114,13 @@ bool HttpConnection::take_head() {
     if (head.expect == HttpHead::Expect::other) return reject(417, "expectation not known");
     const bool has_body = head.framing != HttpHead::Framing::none &&
                           (head.framing == HttpHead::Framing::chunked || head.content_length > 0);
-    if (has_body && head.framing == HttpHead::Framing::length &&
-        head.content_length > core_.options.max_body) {
-        return reject(413, "request body too large");
-    }
+    request_.max_body = core_.options.max_body;
+    const auto too_large = [&] {
+        return head.framing == HttpHead::Framing::length && head.content_length > request_.max_body;
+    };
+    if (too_large()) return reject(413, "request body too large");
     if (has_body && head.framing == HttpHead::Framing::chunked) {
-        chunks_.emplace(core_.options.max_body);
+        chunks_.emplace(request_.max_body);
         if (head.minor_version == 0) close_after_ = true;
     }
     try {
@@ -129,6 +130,8 @@ bool HttpConnection::take_head() {
         core_.log.error("a request was not admitted: {}", failure.what());
         return reject(500, "internal error");
     }
+    if (too_large()) return reject(413, "request body too large");
+    if (chunks_) chunks_.emplace(request_.max_body);  // which may be less than before
     return has_body ? begin_body() : answer();
 }
 
@@ -170,7 +173,7 @@ bool HttpConnection::take_body() {
         if (state == ChunkDecoder::State::done) return answer();
         // How long it will be is not known: it gets a share for the largest, or several could each wait for
         // what the others hold.
-        if (request_.body.size() > kSmallBody && budget_held_ == 0 && !take_share(core_.options.max_body))
+        if (request_.body.size() > kSmallBody && budget_held_ == 0 && !take_share(request_.max_body))
             return false;
         return read_more();
     }

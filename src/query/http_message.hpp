@@ -28,8 +28,9 @@ struct HttpRequest {
     HttpHead head;
     std::string body;  ///< without transfer coding; empty until it has been read
     IpAddress peer;
-    std::string peer_name;  ///< address and port, for the log
-    std::string user;       ///< set by the service that admitted the request
+    std::string peer_name;     ///< address and port, for the log
+    std::string user;          ///< set by the service that admitted the request
+    std::size_t max_body = 0;  ///< a larger body is refused; who admits the request may lower it
 };
 
 /// Memory that sending digits takes, of however many pieces.

@@ -84,8 +84,10 @@ RestResult<Wanted> wanted_coins(const RestCall& call) {
         if (!by_path) return bad("Error: empty request");
         return std::move(*by_path);
     }
-    std::vector<std::uint8_t> bytes(body.begin(), body.end());
-    if (call.target.format == RestFormat::hex) bytes = decode_hex(body).value_or(std::vector<std::uint8_t>());
+    std::vector<std::uint8_t> decoded;
+    ByteSpan bytes(reinterpret_cast<const std::uint8_t*>(body.data()), body.size());
+    if (call.target.format == RestFormat::hex)
+        bytes = decoded = decode_hex(body).value_or(std::vector<std::uint8_t>());
     if (by_path) {
         if (!bytes.empty()) return bad("Combination of URI scheme inputs and raw post data is not allowed");
         return std::move(*by_path);

@@ -11,6 +11,9 @@ namespace blockpub {
 
 namespace {
 
+/// No form of a path says as much; what goes beyond takes no share of the room for bodies of JSON-RPC.
+constexpr std::size_t kMaxBody = 64 * 1024;
+
 struct Route {
     std::string_view prefix;
     HttpResponse (*handler)(const RestCall&);
@@ -47,6 +50,7 @@ const Route* route_of(std::string_view target) {
 std::optional<HttpRefusal> RestService::admit(HttpRequest& request) {
     if (!policy_.admits(request.head))
         return HttpRefusal{.response = rest_error(403, "Forbidden: unknown host or foreign origin")};
+    request.max_body = kMaxBody;
     return std::nullopt;
 }
 

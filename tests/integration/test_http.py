@@ -77,6 +77,22 @@ class Rest(IntegrationTest):
             connection.send(get('chaininfo.json'))
             self.assertEqual(connection.read_reply().status, 404)
 
+    def test_a_large_body_is_refused_where_no_password_is_asked_for(self):
+        """413 at the head for a length, at the limit for chunks; a body of the size that a question has passes."""
+        daemon = self.daemon('-rest', topics=())
+        question = b'\0\1' + bytes(36)
+
+        def ask(framing, body):
+            with HttpConnection(daemon.rpc_port) as connection:
+                connection.send(get('getutxos.bin', framing, 'POST') + body)
+                return connection.read_reply().status
+        self.assertEqual(ask(f'Content-Length: {len(question)}\r\n', question), 200)
+        self.assertEqual(ask('Transfer-Encoding: chunked\r\n', b'26\r\n' + question + b'\r\n0\r\n\r\n'), 200)
+        self.assertEqual(ask('Content-Length: 65537\r\n', b''), 413)
+        self.assertEqual(ask('Transfer-Encoding: chunked\r\n', b'10001\r\n'), 413)
+        # Who shows a password may send more.
+        self.assertEqual(daemon.rpc('echo', 'a' * 70_000), ['a' * 70_000])
+
     def test_head_tags_and_ranges_on_the_wire(self):
         daemon, chain = self.daemon('-rest', topics=()), self.chain()
         big = chain.mine_bytes(300_000)

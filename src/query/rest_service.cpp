@@ -17,8 +17,18 @@ constexpr std::size_t kMaxBody = 64 * 1024;
 struct Route {
     std::string_view prefix;
     HttpResponse (*handler)(const RestCall&);
-    bool large_json = false;  ///< its JSON may take megabytes
+    bool large_json = false;   ///< its JSON may take megabytes
+    bool large_bytes = false;  ///< and so may its bytes and digits, which are made, not sent from a file
+
+    /// Roughly what the reply may take.
+    [[nodiscard]] std::size_t memory(RestFormat format) const;
 };
+
+std::size_t Route::memory(RestFormat format) const {
+    if (format == RestFormat::json) return large_json ? kLargeReply : 0;
+    if (format != RestFormat::none && large_bytes) return kLargeReply;
+    return format == RestFormat::hex ? kHexMemory : 0;
+}
 
 // The first prefix that fits counts.
 constexpr Route kRoutes[] = {
@@ -35,7 +45,7 @@ constexpr Route kRoutes[] = {
     {"/rest/deploymentinfo/", rest_deployment_info},
     {"/rest/deploymentinfo", rest_deployment_info},
     {"/rest/blockhashbyheight/", rest_hash_by_height},
-    {"/rest/spenttxouts/", rest_spent_outputs, true},
+    {"/rest/spenttxouts/", rest_spent_outputs, true, true},
 };
 
 const Route* route_of(std::string_view target) {
@@ -70,9 +80,7 @@ HttpAnswer RestService::answer(HttpRequest& request) {
         policy_.mark(request.head, response);
         return response;
     };
-    const std::size_t memory = target.format == RestFormat::json  ? (route->large_json ? kLargeReply : 0)
-                               : target.format == RestFormat::hex ? kHexMemory
-                                                                  : 0;
+    const std::size_t memory = route->memory(target.format);
     if (memory == 0) return run();
     return HttpJob{.lane = Lane::here, .run = std::move(run), .reply_bytes = memory};
 }

@@ -249,6 +249,24 @@ TEST_CASE("a coin that a block takes out of the mempool meanwhile is found") {
     CHECK_MESSAGE(response.text.starts_with(R"({"chainHeight":1,)"), response.text);
 }
 
+TEST_CASE("what takes memory waits for room, whatever its form") {
+    RestFixture fixture;
+    const std::string genesis = regtest_genesis().hash.display_hex();
+    const auto room = [&](const std::string& target) -> std::size_t {
+        HttpRequest request;
+        request.head_text = "GET /rest/" + target + " HTTP/1.1\r\n\r\n";
+        REQUIRE(parse_http_head(request.head_text, request.head));
+        HttpAnswer answer = fixture.rest.answer(request);
+        const auto* job = std::get_if<HttpJob>(&answer);
+        return job == nullptr ? 0 : job->reply_bytes;
+    };
+    CHECK(room("chaininfo.json") == 0);
+    CHECK(room("block/" + genesis + ".bin") == 0);
+    CHECK(room("block/" + genesis + ".hex") == kHexMemory);
+    for (const char* suffix : {".bin", ".hex", ".json"})
+        CHECK(room("spenttxouts/" + genesis + suffix) == kLargeReply);
+}
+
 TEST_CASE("headers follow the active chain, and an unknown or stale hash has none") {
     RestFixture fixture;
     BuiltBlock tip = regtest_genesis();

@@ -73,11 +73,11 @@ std::string_view coin_hash_name(CoinHash hash) {
 }
 
 Result<CoinStatistics> coin_statistics(const CoinSnapshot& snapshot, CoinHash hash,
-                                       const std::function<bool()>& stopping) {
+                                       const std::function<bool()>& given_up) {
     Accumulator all(hash);
     auto scanned = snapshot.scan([&](const Outpoint& outpoint, const Coin& coin) -> Result<void> {
-        if (all.sums.coins % kCoinsBetweenQuestions == 0 && stopping && stopping())
-            return fail(Errc::stopped, "shutting down");
+        if (all.sums.coins % kCoinsBetweenQuestions == 0 && given_up())
+            return fail(Errc::stopped, "nobody waits for the answer");
         all.add(outpoint, coin);
         return {};
     });

@@ -32,9 +32,9 @@ struct CoinStatistics {
     BlockHash hash;              ///< of all coins; a 256-bit number, shown as hashes are
 };
 
-/// Reads every coin of the snapshot. `stopping` is asked now and then.
+/// Reads every coin of the snapshot. `given_up` is asked now and then.
 /// Errors: stopped; corrupt, io.
 [[nodiscard]] Result<CoinStatistics> coin_statistics(const CoinSnapshot& snapshot, CoinHash hash,
-                                                     const std::function<bool()>& stopping);
+                                                     const std::function<bool()>& given_up);
 
 }  // namespace blockpub

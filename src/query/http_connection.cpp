@@ -38,6 +38,7 @@ HttpConnection::HttpConnection(Socket socket, HttpCore& core, IpAddress peer, st
       socket_(std::move(socket)) {
     request_.peer = peer;
     request_.peer_name = std::move(peer_name);
+    request_.departed = [this] { return departed(); };
 }
 
 HttpConnection::~HttpConnection() {

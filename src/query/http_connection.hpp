@@ -25,7 +25,7 @@ namespace blockpub {
 ///
 /// At most one asynchronous operation (a read, a wait to write, a delay, a job on another lane) is under way;
 /// its completion runs the next step. That chain of steps is the strand: nothing but `interrupt`,
-/// `finish_soon` and `check_progress` comes from outside it.
+/// `finish_soon`, `check_progress` and what a job asks of its request comes from outside it.
 ///
 /// Thread safety: those three from any thread; everything else on the chain of steps.
 /// Ownership: lives by the operation under way; borrows the core.
@@ -88,6 +88,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     void forget_request();
     void hold_reply(std::size_t bytes);
     void close() BLOCKPUB_EXCLUDES(socket_mutex_);
+    [[nodiscard]] bool departed() BLOCKPUB_EXCLUDES(socket_mutex_);
     void set_waits(Waits waits) { waits_.store(waits); }
     void progress();
 

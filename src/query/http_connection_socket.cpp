@@ -2,6 +2,7 @@
 #include "query/http_connection.hpp"
 
 #include <linux/sockios.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -170,6 +171,14 @@ void HttpConnection::close() {
 void HttpConnection::interrupt() {
     MutexLock lock(socket_mutex_);
     if (open_) ::shutdown(socket_.native_handle(), SHUT_RDWR);
+}
+
+bool HttpConnection::departed() {
+    MutexLock lock(socket_mutex_);
+    if (!open_) return true;
+    // Before something is sent, a client that has closed looks like one that has only ended what it sends.
+    ::pollfd entry{socket_.native_handle(), POLLRDHUP, 0};
+    return ::poll(&entry, 1, 0) == 1;
 }
 
 void HttpConnection::finish_soon() {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,6 +32,8 @@ struct HttpRequest {
     std::string peer_name;     ///< address and port, for the log
     std::string user;          ///< set by the service that admitted the request
     std::size_t max_body = 0;  ///< a larger body is refused; who admits the request may lower it
+    /// Whether the client has closed its side, for work that takes long. From any thread; may be empty.
+    std::function<bool()> departed;
 };
 
 /// Memory that sending digits takes, of however many pieces.

@@ -25,7 +25,7 @@ std::expected<std::string, RpcError> method_json(const RestCall& call, std::stri
     if (!ordered) return std::unexpected(ordered.error());
     std::string text;
     JsonWriter writer(text);
-    if (auto done = method->handler({call.methods, *ordered, writer}); !done)
+    if (auto done = method->handler({call.methods, *ordered, writer, call.request.departed}); !done)
         return std::unexpected(done.error());
     return text;
 }

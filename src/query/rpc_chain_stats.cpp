@@ -153,9 +153,9 @@ RpcOutcome verify_chain(const RpcContext& context, const RpcCall& call) {
     }
     const auto wanted = static_cast<std::uint32_t>(std::max(*blocks, 0));
     const std::uint32_t last = wanted == 0 || wanted >= height ? 1 : height - wanted + 1;
+    const auto over = given_up(context, call);
     for (; height >= last; --height) {
-        if (context.stopping && context.stopping())
-            return rpc_fail(RpcCode::client_not_connected, "Shutting down");
+        if (over()) return given_up_error(context);
         const auto header = active_header(*context.store, {height});
         if (!header) return rpc_fail(header.error());
         if (!*header) continue;  // the chain has become shorter meanwhile

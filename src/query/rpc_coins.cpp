@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/log.hpp"
 #include "query/coin_statistics.hpp"
-#include "query/rpc_context.hpp"
+#include "query/rpc_lookup.hpp"
 #include "query/script_json.hpp"
 
 #include <fmt/format.h>
@@ -96,12 +96,12 @@ void write_statistics(JsonWriter& out, const CoinStatistics& statistics, std::ui
 }
 
 /// One scan; its cost is logged, since its read transaction keeps the table from reusing pages.
-Result<CoinStatistics> timed_statistics(const RpcContext& context, CoinHash hash) {
+Result<CoinStatistics> timed_statistics(const RpcContext& context, const RpcCall& call, CoinHash hash) {
     const auto began = std::chrono::steady_clock::now();
     const std::uint64_t bytes_before = context.coins->status().disk_bytes;
     auto snapshot = context.coins->snapshot();
     if (!snapshot) return forward_error(snapshot);
-    auto statistics = coin_statistics(*snapshot, hash, context.stopping);
+    auto statistics = coin_statistics(*snapshot, hash, given_up(context, call));
     if (!statistics) return statistics;
     const auto took = std::chrono::steady_clock::now() - began;
     Log(context.logger, LogCategory::rpc)
@@ -125,9 +125,8 @@ RpcOutcome get_tx_out_set_info(const RpcContext& context, const RpcCall& call) {
         return rpc_fail(RpcCode::invalid_parameter,
                         "Querying specific block heights requires coinstatsindex");
     }
-    const auto statistics = timed_statistics(context, hash);
-    if (!statistics && statistics.error().code == Errc::stopped)
-        return rpc_fail(RpcCode::client_not_connected, "Shutting down");
+    const auto statistics = timed_statistics(context, call, hash);
+    if (!statistics && statistics.error().code == Errc::stopped) return given_up_error(context);
     if (!statistics) return rpc_fail(statistics.error());
     write_statistics(call.result, *statistics, context.coins->status().disk_bytes);
     return {};

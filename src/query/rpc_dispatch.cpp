@@ -204,9 +204,9 @@ HttpAnswer RpcDispatcher::answer(HttpRequest& request) const {
     }
     if (auto refused = refuse_by_whitelist(document->root(), request.user)) return std::move(*refused);
     const Plan plan = plan_of(document->root());
-    if (plan.lane == Lane::here && !plan.large) return execute(document->root(), request.user);
+    if (plan.lane == Lane::here && !plan.large) return execute(document->root(), request);
     return HttpJob{.lane = plan.lane,
-                   .run = [this, document, user = request.user] { return execute(document->root(), user); },
+                   .run = [this, document, &request] { return execute(document->root(), request); },
                    .reply_bytes = plan.large ? kLargeReply : 0};
 }
 
@@ -257,11 +257,11 @@ RpcDispatcher::Plan RpcDispatcher::plan_of(JsonValue root) const {
     return plan;
 }
 
-HttpResponse RpcDispatcher::execute(JsonValue root, const std::string& user) const {
-    return root.kind() == JsonKind::object ? execute_one(root, user) : execute_batch(root, user);
+HttpResponse RpcDispatcher::execute(JsonValue root, const HttpRequest& from) const {
+    return root.kind() == JsonKind::object ? execute_one(root, from) : execute_batch(root, from);
 }
 
-HttpResponse RpcDispatcher::execute_one(JsonValue request, const std::string& user) const {
+HttpResponse RpcDispatcher::execute_one(JsonValue request, const HttpRequest& from) const {
     std::string text;
     std::vector<JsonSplice> splices;
     text.reserve(512);
@@ -272,7 +272,7 @@ HttpResponse RpcDispatcher::execute_one(JsonValue request, const std::string& us
         status = legacy_status(read.error().code);
         envelope.error_reply(writer, read.error());
     } else {
-        const auto outcome = reply(writer, envelope, user);
+        const auto outcome = reply(writer, envelope, from);
         if (envelope.is_notification()) return no_content();
         if (!outcome && !envelope.version_2) status = legacy_status(outcome.error().code);
     }
@@ -280,7 +280,7 @@ HttpResponse RpcDispatcher::execute_one(JsonValue request, const std::string& us
     return json_response(status, std::move(text), std::move(splices));
 }
 
-HttpResponse RpcDispatcher::execute_batch(JsonValue batch, const std::string& user) const {
+HttpResponse RpcDispatcher::execute_batch(JsonValue batch, const HttpRequest& from) const {
     std::string text;
     std::vector<JsonSplice> splices;
     JsonWriter writer(text, &splices);
@@ -292,7 +292,7 @@ HttpResponse RpcDispatcher::execute_batch(JsonValue batch, const std::string& us
         if (auto read = envelope.read(c.value()); !read) {
             envelope.error_reply(writer, read.error());
         } else {
-            (void)reply(writer, envelope, user);
+            (void)reply(writer, envelope, from);
         }
         if (envelope.is_notification()) {
             writer.rewind(before);
@@ -319,14 +319,14 @@ HttpResponse RpcDispatcher::refuse_batch() const {
     return response;
 }
 
-RpcOutcome RpcDispatcher::reply(JsonWriter& writer, const Envelope& envelope, const std::string& user) const {
+RpcOutcome RpcDispatcher::reply(JsonWriter& writer, const Envelope& envelope, const HttpRequest& from) const {
     const JsonWriter::Mark begin = writer.mark();
     envelope.begin_reply(writer);
     writer.key("result");
     const std::size_t size = writer.mark().size;
     RpcOutcome outcome;
     try {
-        outcome = call(writer, envelope, user);
+        outcome = call(writer, envelope, from);
     } catch (const std::exception& failure) {
         outcome = rpc_fail(RpcCode::misc_error, failure.what());
     }
@@ -344,8 +344,8 @@ RpcOutcome RpcDispatcher::reply(JsonWriter& writer, const Envelope& envelope, co
     return {};
 }
 
-RpcOutcome RpcDispatcher::call(JsonWriter& writer, const Envelope& envelope, const std::string& user) const {
-    log_.debug("method={} user={}", loggable(envelope.method), loggable(user));
+RpcOutcome RpcDispatcher::call(JsonWriter& writer, const Envelope& envelope, const HttpRequest& from) const {
+    log_.debug("method={} user={}", loggable(envelope.method), loggable(from.user));
     const RpcMethods* table = methods();
     if (table == nullptr) return rpc_fail(RpcCode::in_warmup, warmup());
     const RpcMethod* method = table->find(envelope.method);
@@ -354,7 +354,7 @@ RpcOutcome RpcDispatcher::call(JsonWriter& writer, const Envelope& envelope, con
     if (!arguments) return std::unexpected(arguments.error());
     if (auto checked = check_arguments(*method, *arguments); !checked) return checked;
     const ActiveCalls::Scope scope(active_, method->name);
-    return method->handler({*table, *arguments, writer});
+    return method->handler({*table, *arguments, writer, from.departed});
 }
 
 }  // namespace blockpub

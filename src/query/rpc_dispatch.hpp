@@ -63,14 +63,14 @@ class RpcDispatcher {
 
  private:
     struct Envelope;
-    [[nodiscard]] HttpResponse execute(JsonValue root, const std::string& user) const;
-    [[nodiscard]] HttpResponse execute_one(JsonValue request, const std::string& user) const;
-    [[nodiscard]] HttpResponse execute_batch(JsonValue batch, const std::string& user) const;
+    [[nodiscard]] HttpResponse execute(JsonValue root, const HttpRequest& from) const;
+    [[nodiscard]] HttpResponse execute_one(JsonValue request, const HttpRequest& from) const;
+    [[nodiscard]] HttpResponse execute_batch(JsonValue batch, const HttpRequest& from) const;
     /// Writes the reply object. Result: the error it carries, if any.
     [[nodiscard]] RpcOutcome reply(JsonWriter& writer, const Envelope& envelope,
-                                   const std::string& user) const;
+                                   const HttpRequest& from) const;
     [[nodiscard]] RpcOutcome call(JsonWriter& writer, const Envelope& envelope,
-                                  const std::string& user) const;
+                                  const HttpRequest& from) const;
     /// What a user may not call ends the request before anything is called.
     [[nodiscard]] std::optional<HttpResponse> refuse_by_whitelist(JsonValue root,
                                                                   const std::string& user) const;

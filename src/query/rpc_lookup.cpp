@@ -32,6 +32,16 @@ std::expected<HeaderView, RpcError> find_header(const RpcContext& context, const
     return *std::move(header);
 }
 
+std::function<bool()> given_up(const RpcContext& context, const RpcCall& call) {
+    return [&] { return (context.stopping && context.stopping()) || (call.departed && call.departed()); };
+}
+
+std::unexpected<RpcError> given_up_error(const RpcContext& context) {
+    const bool stopping = context.stopping && context.stopping();
+    return rpc_fail(RpcCode::client_not_connected,
+                    stopping ? "Shutting down" : "The client has closed its side of the connection");
+}
+
 std::expected<std::vector<std::uint8_t>, RpcError> hex_argument(JsonValue value, std::string_view name) {
     const auto text = string_argument(value);
     if (!text) return std::unexpected(text.error());

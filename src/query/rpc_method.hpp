@@ -58,7 +58,8 @@ class RpcMethods;
 struct RpcCall {
     const RpcMethods& methods;  ///< all of them, for help
     const RpcArguments& arguments;
-    JsonWriter& result;  ///< exactly one value, unless the call fails
+    JsonWriter& result;                     ///< exactly one value, unless the call fails
+    const std::function<bool()>& departed;  ///< as HttpRequest has it
 };
 
 /// A method: what it is called, what it takes, what it does.

@@ -32,10 +32,10 @@ std::expected<std::vector<Txid>, RpcError> txids_argument(JsonValue list) {
 }
 
 /// The block of the first transaction that still has a coin, or else is in the index.
-std::expected<HeaderView, RpcError> find_block_of(const RpcContext& context, const std::vector<Txid>& txids) {
-    auto found = block_of_any(context, txids);
-    if (!found && found.error().code == Errc::stopped)
-        return rpc_fail(RpcCode::client_not_connected, "Shutting down");
+std::expected<HeaderView, RpcError> find_block_of(const RpcContext& context, const RpcCall& call,
+                                                  const std::vector<Txid>& txids) {
+    auto found = block_of_any(context, txids, given_up(context, call));
+    if (!found && found.error().code == Errc::stopped) return given_up_error(context);
     if (!found) return rpc_fail(found.error());
     if (!*found) return rpc_fail(RpcCode::invalid_address_or_key, "Transaction not yet in block");
     return find_header(context, **found);
@@ -43,7 +43,7 @@ std::expected<HeaderView, RpcError> find_block_of(const RpcContext& context, con
 
 std::expected<HeaderView, RpcError> block_argument(const RpcContext& context, const RpcCall& call,
                                                    const std::vector<Txid>& txids) {
-    if (!call.arguments.has(1)) return find_block_of(context, txids);
+    if (!call.arguments.has(1)) return find_block_of(context, call, txids);
     const auto hash = hash_argument<BlockHash>(call.arguments[1], "blockhash");
     if (!hash) return std::unexpected(hash.error());
     return find_header(context, *hash);

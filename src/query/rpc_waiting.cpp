@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
-#include "query/rpc_context.hpp"
+#include "query/rpc_lookup.hpp"
 #include "query/tip_waiter.hpp"
 
 #include <chrono>
 #include <functional>
-#include <optional>
 #include <string_view>
 
 namespace blockpub {
 
 namespace {
 
-using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+using Deadline = TipWaiter::Deadline;
 
 /// From milliseconds; 0 is no deadline.
 std::expected<Deadline, RpcError> deadline_argument(JsonValue value) {
@@ -26,7 +25,7 @@ RpcOutcome wait_for(const RpcContext& context, const RpcCall& call, const Deadli
                     const std::function<bool(const Tip&)>& wanted) {
     if (context.tip_waiter == nullptr)
         return rpc_fail(RpcCode::internal_error, "There are no events to wait for");
-    const auto tip = context.tip_waiter->wait(wanted, deadline);
+    const auto tip = context.tip_waiter->wait(wanted, deadline, given_up(context, call));
     if (!tip) return rpc_fail(tip.error());
     call.result.begin_object();
     call.result.member("hash", tip->hash.display_hex());
@@ -66,11 +65,10 @@ RpcOutcome wait_for_block_height(const RpcContext& context, const RpcCall& call)
                     [&](const Tip& tip) { return std::int64_t{tip.height.value} >= *height; });
 }
 
-RpcOutcome sync_with_subscribers(const RpcContext& context) {
+RpcOutcome sync_with_subscribers(const RpcContext& context, const RpcCall& call) {
     if (context.bus == nullptr) return {};
-    // A subscriber that never catches up must not outlast the daemon.
-    const auto stopping = [&] { return context.stopping && context.stopping(); };
-    if (!context.bus->drain(stopping)) return rpc_fail(RpcCode::client_not_connected, "Shutting down");
+    // A subscriber that never catches up must outlast neither the daemon nor the client.
+    if (!context.bus->drain(given_up(context, call))) return given_up_error(context);
     return {};
 }
 
@@ -132,7 +130,7 @@ void add_waiting_methods(std::vector<RpcMethod>& methods, const RpcContext& cont
         .description =
             "Answers when every subscriber of the bus has handled what had been released before the call.",
         .result = "Result:\nnull    (json null)\n",
-        .handler = [&context](const RpcCall&) { return sync_with_subscribers(context); },
+        .handler = [&context](const RpcCall& call) { return sync_with_subscribers(context, call); },
     });
 }
 

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "query/tip_waiter.hpp"
 
+#include <algorithm>
 #include <variant>
 
 namespace blockpub {
+
+namespace {
+
+constexpr std::chrono::milliseconds kPiece{100};
+
+}  // namespace
 
 TipWaiter::TipWaiter(const Store& store, Bus& bus)
     : store_(store), subscription_(bus.subscribe("rpc-tip", *this)) {}
@@ -31,28 +38,34 @@ Result<Tip> TipWaiter::current_tip() const {
     return snapshot->tip();
 }
 
-Result<Tip> TipWaiter::wait(const std::function<bool(const Tip&)>& wanted,
-                            std::optional<std::chrono::steady_clock::time_point> deadline) {
+bool TipWaiter::wait_for_change(std::uint64_t seen, Deadline deadline,
+                                const std::function<bool()>& given_up) {
+    while (!given_up()) {
+        const auto now = std::chrono::steady_clock::now();
+        if (deadline && now >= *deadline) return false;
+        const auto piece = deadline ? std::min(*deadline, now + kPiece) : now + kPiece;
+        const MutexLock lock(mutex_);
+        bool in_time = true;
+        while (changes_ == seen && !stopped_ && in_time) in_time = changed_.wait_until(mutex_, piece);
+        if (stopped_) return false;
+        if (changes_ != seen) return true;
+    }
+    return false;
+}
+
+Result<Tip> TipWaiter::wait(const std::function<bool(const Tip&)>& wanted, Deadline deadline,
+                            const std::function<bool()>& given_up) {
+    bool over = false;
     while (true) {
         std::uint64_t seen = 0;
-        bool over = false;
         {
             const MutexLock lock(mutex_);
             seen = changes_;
-            over = stopped_;
         }
         // Looked at after the count was taken: a change in between ends the wait below at once.
         auto tip = current_tip();
         if (!tip || over || wanted(*tip)) return tip;
-        if (deadline && std::chrono::steady_clock::now() >= *deadline) return tip;
-        const MutexLock lock(mutex_);
-        while (changes_ == seen && !stopped_) {
-            if (!deadline) {
-                changed_.wait(mutex_);
-            } else if (!changed_.wait_until(mutex_, *deadline)) {
-                break;
-            }
-        }
+        over = !wait_for_change(seen, deadline, given_up);
     }
 }
 

@@ -23,11 +23,12 @@ class TipWaiter final : public EventHandler {
  public:
     TipWaiter(const Store& store, Bus& bus);
 
-    /// The tip once `wanted` says so of it, or as it is when the deadline passes or stop is called.
-    /// Errors: those of the store.
-    [[nodiscard]] Result<Tip> wait(const std::function<bool(const Tip&)>& wanted,
-                                   std::optional<std::chrono::steady_clock::time_point> deadline)
-        BLOCKPUB_EXCLUDES(mutex_);
+    using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+
+    /// The tip once `wanted` says so of it, or as it is when the deadline passes, stop is called, or
+    /// `given_up`, which is asked about ten times a second, says so. Errors: those of the store.
+    [[nodiscard]] Result<Tip> wait(const std::function<bool(const Tip&)>& wanted, Deadline deadline,
+                                   const std::function<bool()>& given_up) BLOCKPUB_EXCLUDES(mutex_);
     /// Ends every wait; later ones end at once.
     void stop() BLOCKPUB_EXCLUDES(mutex_);
 
@@ -35,6 +36,9 @@ class TipWaiter final : public EventHandler {
 
  private:
     [[nodiscard]] Result<Tip> current_tip() const;
+    /// Until the tip may have changed since that many changes, or nobody waits any more. Result: false then.
+    bool wait_for_change(std::uint64_t seen, Deadline deadline, const std::function<bool()>& given_up)
+        BLOCKPUB_EXCLUDES(mutex_);
 
     const Store& store_;
     Mutex mutex_;

@@ -30,10 +30,11 @@ std::optional<std::size_t> position_of(const FactsView& facts, const Txid& txid)
 
 /// The height of a coin that the transaction made and that is not spent. A snapshot serves for some thousand
 /// look-ups: the whole search takes too long for one.
-Result<std::optional<Height>> height_of_coin(const RpcContext& context, const Txid& txid) {
+Result<std::optional<Height>> height_of_coin(const CoinStore& store, const Txid& txid,
+                                             const std::function<bool()>& given_up) {
     for (std::uint32_t first = 0; first < kMaxOutputs; first += kCoinsAtOnce) {
-        if (context.stopping && context.stopping()) return fail(Errc::stopped, "Shutting down");
-        const auto coins = context.coins->snapshot();
+        if (given_up()) return fail(Errc::stopped, "Nobody waits for the answer");
+        const auto coins = store.snapshot();
         if (!coins) return std::unexpected(coins.error());
         const std::uint32_t end = std::min(kMaxOutputs, first + kCoinsAtOnce);
         for (std::uint32_t position = first; position < end; ++position) {
@@ -112,11 +113,12 @@ Result<std::optional<BlockHash>> indexed_block(const RpcContext& context, const 
     return std::optional<BlockHash>();
 }
 
-Result<std::optional<BlockHash>> block_of_any(const RpcContext& context, std::span<const Txid> txids) {
+Result<std::optional<BlockHash>> block_of_any(const RpcContext& context, std::span<const Txid> txids,
+                                              const std::function<bool()>& given_up) {
     if (auto indexed = indexed_block(context, txids.front()); !indexed || *indexed) return indexed;
     if (context.coins == nullptr) return std::optional<BlockHash>();
     for (const Txid& txid : txids) {
-        auto height = height_of_coin(context, txid);
+        auto height = height_of_coin(*context.coins, txid, given_up);
         if (!height) return forward_error(height);
         if (!*height) continue;
         const auto snapshot = context.store->snapshot();

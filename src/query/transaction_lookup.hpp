@@ -11,6 +11,7 @@
 #include <blockpub/result.hpp>
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <span>
 
@@ -31,9 +32,10 @@ struct TransactionInBlock {
 /// The block in which the index (-txindex) has the first transaction; else the block of the active chain that
 /// made a coin of the first that still has one. Nothing where neither knows. Requires: txids sorted, not
 /// empty. Errors: stopped; those of the coins, of the store, and of the index.
-/// Blocking: looks up a coin for every output that a transaction can have; ends where it is when stopping.
+/// Blocking: looks up a coin for every output that a transaction can have; ends where it is once `given_up`.
 [[nodiscard]] Result<std::optional<BlockHash>> block_of_any(const RpcContext& context,
-                                                            std::span<const Txid> txids);
+                                                            std::span<const Txid> txids,
+                                                            const std::function<bool()>& given_up);
 
 /// The block in which the index has a transaction, or that holds it among those that the index has still to
 /// see. Nothing without an index, and where it does not know.

@@ -43,6 +43,15 @@ class EchoService final : public HttpService {
                                return text("job " + body);
                            }};
         }
+        if (request.head.target == "/until-departed") {
+            return HttpJob{Lane::wait, [this, &request] {
+                               CHECK_FALSE(request.departed());
+                               entered.release();
+                               while (!request.departed()) std::this_thread::yield();
+                               left.release();
+                               return text("nobody reads this");
+                           }};
+        }
         if (request.head.target == "/large") return large;
         if (request.head.target == "/counted") {
             return HttpJob{.lane = Lane::here,
@@ -63,6 +72,7 @@ class EchoService final : public HttpService {
     std::atomic<int> made{0};
     std::counting_semaphore<> entered{0};
     std::counting_semaphore<> gate{0};
+    std::counting_semaphore<> left{0};
     HttpResponse large;
 };
 
@@ -646,6 +656,25 @@ TEST_CASE("a port that is taken is named with the remedy") {
           fmt::format("cannot listen for RPC on 127.0.0.1:{}: the port is taken; is bitcoind using it? "
                       "give -rpcport=<another port>",
                       fixture.server->port()));
+}
+
+TEST_CASE("a call sees that its client has gone, whatever is still unread") {
+    Fixture fixture;
+    auto other = fixture.client();
+    for (const bool orderly : {true, false}) {
+        CAPTURE(orderly);
+        auto client = fixture.client();
+        REQUIRE(client.send(post("/until-departed", "") + post("/", "sent ahead")));
+        fixture.service.entered.acquire();
+        if (!orderly) {
+            const ::linger reset{1, 0};
+            ::setsockopt(client.socket(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+        }
+        client.close();
+        REQUIRE(fixture.service.left.try_acquire_for(20s));
+    }
+    REQUIRE(other.send(post("/", "still here")));
+    CHECK(other.reply()->status() == 200);
 }
 
 TEST_CASE("thousands of clients that leave half-way leave nothing behind") {

@@ -75,6 +75,7 @@ class Fixture {
     }
     std::string call(const std::string& method, const std::string& params) {
         HttpRequest request;
+        request.departed = [this] { return departed; };
         request.body = fmt::format(R"({{"jsonrpc":"1.0","id":1,"method":"{}","params":{}}})", method, params);
         HttpAnswer answer = dispatcher_.answer(request);
         if (auto* response = std::get_if<HttpResponse>(&answer)) return response->text;
@@ -91,6 +92,7 @@ class Fixture {
 
     FixedMempool mempool;
     bool stopping = false;
+    bool departed = false;
     RpcContext context;
     std::vector<Lane> lanes;  ///< of the jobs that calls became
 
@@ -191,7 +193,7 @@ TEST_CASE("gettxout refuses what bitcoind refuses, in its words") {
     CHECK(fixture.result("gettxout", fmt::format(R"(["{}",4294967295])", kCoinbase)).is_null());
 }
 
-TEST_CASE("gettxoutsetinfo reads on the lane of scans, and ends when the server does") {
+TEST_CASE("gettxoutsetinfo reads on the lane of scans, and ends when the server does or the client goes") {
     Fixture fixture;
     fixture.feed_recorded_chain();
     CHECK(fixture.result("gettxoutsetinfo", R"(["none"])").at("txouts") == 568);
@@ -199,6 +201,10 @@ TEST_CASE("gettxoutsetinfo reads on the lane of scans, and ends when the server 
     const json empty = fixture.error("gettxoutsetinfo", R"([""])");
     CHECK(empty.at("code") == -8);
     CHECK(empty.at("message") == "'' is not a valid hash_type");
+    fixture.departed = true;
+    const json left = fixture.error("gettxoutsetinfo", "[]");
+    CHECK(left.at("code") == -9);
+    CHECK(left.at("message") == "The client has closed its side of the connection");
     fixture.stopping = true;
     const json stopped = fixture.error("gettxoutsetinfo", "[]");
     CHECK(stopped.at("code") == -9);

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -119,6 +120,7 @@ struct RpcFixture {
 
     HttpResponse post(std::string body) {
         HttpRequest request;
+        request.departed = departed;
         request.body = std::move(body);
         HttpAnswer answer = dispatcher.answer(request);
         auto* done = std::get_if<HttpResponse>(&answer);
@@ -167,6 +169,7 @@ struct RpcFixture {
     FixedPublishers publishers;
     ScriptedMiner miner;
     RpcContext context;
+    std::function<bool()> departed;  ///< what requests are given
     int stops = 0;
     RpcDispatcher dispatcher{logger};
 };

@@ -210,11 +210,14 @@ TEST_CASE("a transaction that is indexed while it is looked up is found") {
           fixture.blocks[4].hash.display_hex());
 }
 
-TEST_CASE("looking for the block of a proof ends when the server does") {
+TEST_CASE("looking for the block of a proof ends when the server does or the client goes") {
     ChainFixture fixture;
+    const std::string arguments = "[[\"" + std::string(64, 'a') + "\"]]";
+    fixture.departed = [] { return true; };
+    CHECK(fixture.call("gettxoutproof", arguments) ==
+          RpcFixture::error(-9, "The client has closed its side of the connection"));
     fixture.context.stopping = [] { return true; };
-    const std::string txid(64, 'a');
-    CHECK(fixture.call("gettxoutproof", "[[\"" + txid + "\"]]") == RpcFixture::error(-9, "Shutting down"));
+    CHECK(fixture.call("gettxoutproof", arguments) == RpcFixture::error(-9, "Shutting down"));
 }
 
 TEST_CASE("a block that has left the chain says so") {
@@ -359,7 +362,7 @@ TEST_CASE("a block that could not be read is a warning until the end") {
     CHECK(warnings[0] == "Block " + genesis + " cannot be read: blob 0 of segment 00000 is damaged");
 }
 
-TEST_CASE("waits end with the block, with the time, and with the server") {
+TEST_CASE("waits end with the block, with the time, with the client and with the server") {
     ChainFixture fixture;
     const std::string tip = fixture.blocks.back().hash.display_hex();
     const json now = {{"hash", tip}, {"height", 5}};
@@ -375,6 +378,12 @@ TEST_CASE("waits end with the block, with the time, and with the server") {
     REQUIRE(fixture.node.submit(next) == "");
     waiter.join();
     CHECK(json::parse(answer).at("result").at("hash") == next.hash.display_hex());
+
+    int asked = 0;
+    fixture.departed = [&] { return ++asked == 2; };
+    CHECK(result_of(fixture, "waitfornewblock").at("height") == 6);
+    CHECK(asked == 2);
+    fixture.departed = {};
 
     std::thread last([&] { answer = fixture.call("waitfornewblock"); });
     fixture.tip_waiter.stop();

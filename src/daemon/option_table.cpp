@@ -178,7 +178,8 @@ constexpr OptionSpec kOptions[] = {
      "Name of this machine that a REST client may ask for, beside addresses, names without a dot and "
      "localhost (may be repeated)"},
     {"corsorigin", "<origin>", rpc, list,
-     "Web pages that may read REST answers, as https://example.org, or * for all (may be repeated)"},
+     "Web pages that may call REST and JSON-RPC from a browser, as https://example.org, or * for all (may be "
+     "repeated)"},
 
     {"zmqpubhashblock", "<address>", zmq, list,
      "Publish the hash of each new tip at an endpoint (may be repeated)"},

@@ -109,7 +109,7 @@ bool HttpConnection::take_head() {
     core_.log.debug("{}: {} {}", request_.peer_name, request_.head.method, request_.head.target);
 
     const HttpHead& head = request_.head;
-    static constexpr std::string_view kMethods[] = {"GET", "POST", "HEAD", "PUT", "DELETE"};
+    static constexpr std::string_view kMethods[] = {"GET", "POST", "HEAD", "PUT", "DELETE", "OPTIONS"};
     if (std::ranges::find(kMethods, head.method) == std::end(kMethods))
         return reject(501, "method not known");
     if (head.expect == HttpHead::Expect::other) return reject(417, "expectation not known");

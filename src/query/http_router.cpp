@@ -21,6 +21,11 @@ HttpService* HttpRouter::service_for(std::string_view target) const {
 std::optional<HttpRefusal> HttpRouter::admit(HttpRequest& request) {
     // bitcoind knows four methods; what it calls by another name it answers like this whatever the path.
     if (request.head.method == "DELETE") return HttpRefusal{.response = {.status = 405}};
+    if (request.head.method == "OPTIONS") {
+        return HttpRefusal{
+            .response = {
+                .status = 501, .content_type = "text/plain", .text = "method not known\r\n", .close = true}};
+    }
     if (HttpService* service = service_for(request.head.target)) return service->admit(request);
     return HttpRefusal{.response = {.status = 404}};
 }

@@ -77,7 +77,6 @@ HttpAnswer RestService::answer(HttpRequest& request) {
     auto run = [this, &request, route, target, methods] {
         HttpResponse response = route->handler({request, target, context_, *methods});
         apply_conditions(request.head, response);
-        policy_.mark(request.head, response);
         return response;
     };
     const std::size_t memory = route->memory(target.format);

@@ -14,12 +14,12 @@ namespace blockpub {
 ///
 /// No password is asked for; see OriginPolicy for whom that lets in.
 /// Thread safety: as HttpService.
-/// Ownership: borrows the dispatcher and the context, which is complete when the dispatcher has methods.
-/// Source: Bitcoin Core v28 src/rest.cpp. Differs: docs/rest.md.
+/// Ownership: borrows the policy, the dispatcher and the context, which is complete when the dispatcher has
+/// methods. Source: Bitcoin Core v28 src/rest.cpp. Differs: docs/rest.md.
 class RestService final : public HttpService {
  public:
-    RestService(const RpcDispatcher& dispatcher, const RpcContext& context, OriginPolicy policy)
-        : dispatcher_(dispatcher), context_(context), policy_(std::move(policy)) {}
+    RestService(const RpcDispatcher& dispatcher, const RpcContext& context, const OriginPolicy& policy)
+        : dispatcher_(dispatcher), context_(context), policy_(policy) {}
 
     [[nodiscard]] std::optional<HttpRefusal> admit(HttpRequest& request) override;
     [[nodiscard]] HttpAnswer answer(HttpRequest& request) override;
@@ -27,7 +27,7 @@ class RestService final : public HttpService {
  private:
     const RpcDispatcher& dispatcher_;
     const RpcContext& context_;
-    const OriginPolicy policy_;
+    const OriginPolicy& policy_;
 };
 
 }  // namespace blockpub

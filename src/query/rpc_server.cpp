@@ -2,6 +2,7 @@
 #include "query/rpc_server.hpp"
 
 #include "base/check.hpp"
+#include "query/http_cross_origin.hpp"
 #include "query/http_router.hpp"
 #include "query/rest_service.hpp"
 #include "query/rpc_dispatch.hpp"
@@ -107,15 +108,18 @@ Result<RpcAuth> auth_from(const RpcServerOptions& options) {
 
 struct RpcServer::Impl {
     Impl(const RpcServerOptions& options, Logger& logger)
-        : dispatcher(logger, RpcWhitelist(options.whitelist, options.whitelist_default),
+        : policy(options.allow_hosts, options.cors_origins),
+          dispatcher(logger, RpcWhitelist(options.whitelist, options.whitelist_default),
                      options.reply_buffer / 2) {}
 
     std::vector<std::string> warnings;
     RpcContext context;
+    const OriginPolicy policy;
     RpcDispatcher dispatcher;
     std::optional<RpcService> rpc;
     std::optional<RestService> rest;
     HttpRouter router;
+    CrossOriginService cross_origin{router, policy};
     std::optional<AddressFilter> filter;
     std::optional<RpcCookie> cookie;
     UnreadableBlocks unreadable;
@@ -137,9 +141,20 @@ Result<std::unique_ptr<RpcServer>> RpcServer::listen(RpcServerOptions options, L
     auto auth = auth_from(options);
     if (!auth) return forward_error(auth);
 
+    for (const std::string& origin : options.cors_origins) {
+        if (is_origin(origin)) continue;
+        return fail(
+            Errc::invalid_argument,
+            fmt::format("-corsorigin={}: give scheme and host, and the port if it is not the scheme's own, "
+                        "as https://app.example or http://localhost:3000",
+                        origin));
+    }
+
     auto impl = std::make_unique<Impl>(options, logger);
     impl->warnings = std::move(listening->warnings);
-    impl->filter.emplace(impl->router, std::move(listening->allowed));
+    HttpService& front =
+        impl->policy.names_origins() ? static_cast<HttpService&>(impl->cross_origin) : impl->router;
+    impl->filter.emplace(front, std::move(listening->allowed));
     auto http =
         HttpServer::listen({.endpoints = std::move(listening->endpoints),
                             .threads = std::max(options.threads, 1u),
@@ -163,8 +178,7 @@ Result<std::unique_ptr<RpcServer>> RpcServer::listen(RpcServerOptions options, L
     impl->rpc.emplace(impl->dispatcher, std::move(*auth), logger);
     impl->router.add("/", true, *impl->rpc);
     if (options.rest) {
-        impl->rest.emplace(impl->dispatcher, impl->context,
-                           OriginPolicy(std::move(options.allow_hosts), std::move(options.cors_origins)));
+        impl->rest.emplace(impl->dispatcher, impl->context, impl->policy);
         impl->router.add("/rest/", false, *impl->rest);
     }
     impl->http->start();

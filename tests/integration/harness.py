@@ -155,7 +155,7 @@ class HttpConnection:
         status_line, *lines = head.decode('latin1').split('\r\n')
         headers = [tuple(line.split(': ', 1)) for line in lines]
         reply = Reply(status_line, headers, b'')
-        if reply.status == 100:
+        if reply.status in (100, 204):
             return reply
         length = reply.header('Content-Length')
         if length is None:

@@ -122,6 +122,93 @@ class Rest(IntegrationTest):
             self.assertEqual(ask('chaininfo.json', 'Origin: http://evil.example\r\n').status, 403)
 
 
+class Pages(IntegrationTest):
+    """What a browser asks and is told for the pages that it shows."""
+    APP = 'https://app.example'
+
+    def ask(self, daemon, request):
+        with HttpConnection(daemon.rpc_port) as connection:
+            connection.send(request)
+            return connection.read_reply()
+
+    def question(self, target, origin, fields='', method='POST'):
+        return (f'OPTIONS {target} HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: {origin}\r\n'
+                f'Access-Control-Request-Method: {method}\r\n{fields}\r\n').encode()
+
+    def allowances(self, reply):
+        return {name.lower(): value for name, value in reply.headers if name.lower().startswith('access-control-')}
+
+    def test_a_page_of_a_named_origin_calls(self):
+        daemon, chain = self.daemon('-rest', f'-corsorigin={self.APP}', '-corsorigin=http://localhost:3000', topics=()), self.chain()
+        block = chain.mine()
+        daemon.submit(block)
+        origin = f'Origin: {self.APP}\r\n'
+        readable = {'access-control-allow-origin': self.APP,
+                    'access-control-expose-headers': 'ETag, Content-Range, Accept-Ranges, Retry-After'}
+        asked = {'access-control-allow-methods': 'GET, HEAD, POST', 'access-control-max-age': '7200'}
+        wanted = 'Access-Control-Request-Headers: authorization,content-type\r\n'
+        with HttpConnection(daemon.rpc_port) as connection:
+            # As a browser does it: the question without a password, then the call, on one connection.
+            connection.send(self.question('/', self.APP, wanted))
+            reply = connection.read_reply()
+            self.assertEqual((reply.status, reply.body, reply.header('Vary')), (204, b'', 'Origin'))
+            self.assertEqual(self.allowances(reply),
+                             {**readable, **asked, 'access-control-allow-headers': 'authorization,content-type'})
+            for method, params in (('getbestblockhash', []), ('getblock', [block.hash, 2])):
+                connection.send(rpc_request(daemon.cookie, method, params, extra_headers=origin))
+                reply = connection.read_reply()
+                self.assertEqual((reply.status, self.allowances(reply)), (200, readable))
+                self.assertIn(block.hash, reply.body.decode())
+            connection.send(self.question('/rest/chaininfo.json', self.APP, method='GET'))
+            reply = connection.read_reply()
+            self.assertEqual((reply.status, self.allowances(reply)), (204, {**readable, **asked}))
+            for target, status in ((f'block/{block.hash}.hex', 200), (f'block/{"0" * 64}.json', 404), ('nosuch', 404)):
+                connection.send(get(target, origin))
+                reply = connection.read_reply()
+                self.assertEqual((reply.status, self.allowances(reply)), (status, readable))
+        # What goes wrong can be read, too.
+        reply = self.ask(daemon, rpc_request('__cookie__:wrong', 'getblockcount', [], extra_headers=origin))
+        self.assertEqual((reply.status, self.allowances(reply)), (401, readable))
+        reply = self.ask(daemon, self.question('/', 'http://localhost:3000'))
+        self.assertEqual((reply.status, reply.header('Access-Control-Allow-Origin')), (204, 'http://localhost:3000'))
+
+    def test_a_page_of_another_origin_is_told_nothing(self):
+        daemon = self.daemon('-rest', f'-corsorigin={self.APP}', topics=())
+        for origin in ('https://evil.example', 'http://app.example', 'https://app.example:8443', 'null'):
+            with self.subTest(origin=origin):
+                for target in ('/', '/rest/chaininfo.json'):
+                    reply = self.ask(daemon, self.question(target, origin))
+                    self.assertEqual((reply.status, reply.body, self.allowances(reply)), (403, b'', {}))
+                    self.assertEqual(reply.header('Vary'), 'Origin')
+                reply = self.ask(daemon, get('chaininfo.json', f'Origin: {origin}\r\n'))
+                self.assertEqual((reply.status, self.allowances(reply)), (403, {}))
+                reply = self.ask(daemon, rpc_request(daemon.cookie, 'getblockcount', [], extra_headers=f'Origin: {origin}\r\n'))
+                self.assertEqual((reply.status, self.allowances(reply)), (200, {}))
+        with HttpConnection(daemon.rpc_port) as connection:
+            connection.send(b'OPTIONS / HTTP/1.1\r\n\r\n' + get('chaininfo.json'))
+            reply = connection.read_reply()
+            self.assertEqual((reply.status, reply.header('Allow')), (405, 'GET, HEAD, POST, OPTIONS'))
+            self.assertEqual(connection.read_reply().status, 200)
+
+    def test_without_the_option_nothing_is_known_of_pages(self):
+        daemon = self.daemon('-rest', topics=())
+        for target in ('/', '/rest/chaininfo.json', '*'):
+            reply = self.ask(daemon, self.question(target, self.APP))
+            self.assertEqual((reply.status, self.allowances(reply), reply.header('Connection')), (501, {}, 'close'))
+        reply = self.ask(daemon, rpc_request(daemon.cookie, 'getblockcount', [], extra_headers=f'Origin: {self.APP}\r\n'))
+        self.assertEqual((reply.status, self.allowances(reply), reply.header('Vary')), (200, {}, None))
+
+    def test_every_page_where_the_operator_says_so(self):
+        daemon = self.daemon('-rest', '-corsorigin=*', topics=())
+        reply = self.ask(daemon, self.question('/', 'https://any.example'))
+        self.assertEqual((reply.status, reply.header('Access-Control-Allow-Origin'), reply.header('Vary')), (204, '*', None))
+        reply = self.ask(daemon, get('chaininfo.json', 'Origin: null\r\n'))
+        self.assertEqual((reply.status, reply.header('Access-Control-Allow-Origin')), (200, '*'))
+        # A name that somebody made to mean this machine is no way in.
+        reply = self.ask(daemon, b'GET /rest/chaininfo.json HTTP/1.1\r\nHost: evil.example\r\n\r\n')
+        self.assertEqual(reply.status, 403)
+
+
 class Load(IntegrationTest):
     def test_two_hundred_ask_for_a_block_at_a_tip_change(self):
         """Scenario 31: 200 parallel getblock 2 as the tip changes: 200 right answers."""

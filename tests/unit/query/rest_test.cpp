@@ -32,7 +32,8 @@ struct RestFixture : RpcFixture {
         return response;
     }
 
-    RestService rest{dispatcher, context, OriginPolicy({}, {})};
+    const OriginPolicy policy{{}, {}};
+    RestService rest{dispatcher, context, policy};
 };
 
 std::string text_of(ByteSpan bytes) {
@@ -326,7 +327,8 @@ TEST_CASE("before there is a chain every path says when to come again") {
     RpcDispatcher dispatcher(logger);
     dispatcher.set_warmup("Loading block index…");
     const RpcContext context;
-    RestService rest(dispatcher, context, OriginPolicy({}, {}));
+    const OriginPolicy policy({}, {});
+    RestService rest(dispatcher, context, policy);
     HttpRequest request;
     request.head_text = "GET /rest/block/zz.bin HTTP/1.1\r\n\r\n";
     REQUIRE(parse_http_head(request.head_text, request.head));

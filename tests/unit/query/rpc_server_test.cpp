@@ -57,6 +57,52 @@ TEST_CASE("the server answers before there is anything to ask") {
     CHECK(reply->body == kWarmup);
 }
 
+TEST_CASE("pages that were named ask before they call, the others are answered as by bitcoind") {
+    NullLogger logger;
+    const std::string question =
+        "OPTIONS / HTTP/1.1\r\nHost: x\r\nOrigin: https://app.example\r\n"
+        "Access-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: authorization\r\n\r\n";
+    RpcServerOptions options = with_password();
+    options.cors_origins = {"https://app.example"};
+    const auto server = serve(std::move(options), logger);
+    RawClient page(server->port());
+    REQUIRE(page.send(question + post("Origin: https://app.example\r\n" + std::string(kGood), kCall)));
+    const auto answered = page.reply(false);
+    REQUIRE(answered);
+    CHECK(answered->status_line == "HTTP/1.1 204 No Content");
+    CHECK(answered->field("Access-Control-Allow-Origin") == "https://app.example");
+    CHECK(answered->field("Access-Control-Allow-Headers") == "authorization");
+    const auto called = page.reply();
+    REQUIRE(called);
+    CHECK(called->status() == 500);
+    CHECK(called->field("Access-Control-Allow-Origin") == "https://app.example");
+
+    const auto without = serve(with_password(), logger);
+    for (const char* path : {"/", "/rest/chaininfo.json", "*"}) {
+        CAPTURE(path);
+        RawClient client(without->port());
+        REQUIRE(client.send("OPTIONS " + std::string(path) + question.substr(9)));
+        const auto refused = client.reply();
+        REQUIRE(refused);
+        CHECK(refused->status_line == "HTTP/1.1 501 Not Implemented");
+        CHECK_FALSE(refused->has_field("Access-Control-Allow-Origin"));
+        CHECK(client.ended());
+    }
+}
+
+TEST_CASE("an origin that no browser writes is no start") {
+    NullLogger logger;
+    RpcServerOptions options = with_password();
+    options.cors_origins = {"*", "https://app.example/"};
+    const auto server = RpcServer::listen(std::move(options), logger);
+    REQUIRE_FALSE(server.has_value());
+    CHECK(server.error().code == Errc::invalid_argument);
+    CHECK(
+        server.error().context ==
+        "-corsorigin=https://app.example/: give scheme and host, and the port if it is not the scheme's own, "
+        "as https://app.example or http://localhost:3000");
+}
+
 TEST_CASE("refusals are those of bitcoind, and leave the connection to the next attempt") {
     NullLogger logger;
     const auto server = serve(with_password(), logger);

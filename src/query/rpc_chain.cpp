@@ -130,6 +130,10 @@ RpcOutcome get_blockchain_info(const RpcContext& context, const RpcCall& call) {
     out.hex(record->chainwork);
     out.member("size_on_disk", context.store->status().blob_bytes_on_disk);
     out.member("pruned", false);
+    if (!context.params->signet_challenge.empty()) {
+        out.key("signet_challenge");
+        out.hex(context.params->signet_challenge);
+    }
     write_warnings(out, context);
     out.end_object();
     return {};
@@ -165,6 +169,8 @@ void add_chain_methods(std::vector<RpcMethod>& methods, const RpcContext& contex
                   "  \"chainwork\" : \"hex\",              (string) work of the active chain\n"
                   "  \"size_on_disk\" : n,               (numeric) bytes of the stored blocks\n"
                   "  \"pruned\" : bool,                  (boolean) whether old blocks are given up\n"
+                  "  \"signet_challenge\" : \"hex\",       (string) on signet: the script that its blocks "
+                  "are signed for\n"
                   "  \"warnings\" : [                    (json array) what an operator should look at\n"
                   "    \"str\",                          (string) a sentence\n"
                   "    ...\n"

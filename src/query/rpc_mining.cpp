@@ -104,6 +104,10 @@ RpcOutcome get_mining_info(const RpcContext& context, const RpcCall& call) {
     out.member("pooledtx",
                context.mempool != nullptr ? context.mempool->board().summary().count : std::uint64_t{0});
     out.member("chain", std::string_view(context.params->name));
+    if (!context.params->signet_challenge.empty()) {
+        out.key("signet_challenge");
+        out.hex(context.params->signet_challenge);
+    }
     write_warnings(out, context);
     out.end_object();
     return {};
@@ -223,6 +227,8 @@ void add_mining_methods(std::vector<RpcMethod>& methods, const RpcContext& conte
                   "  \"networkhashps\" : n,     (numeric) hashes a second over the last 120 blocks\n"
                   "  \"pooledtx\" : n,          (numeric) transactions in the mempool\n"
                   "  \"chain\" : \"str\",         (string) main, test, testnet4, signet or regtest\n"
+                  "  \"signet_challenge\" : \"hex\",  (string) on signet: the script that its blocks are "
+                  "signed for\n"
                   "  \"warnings\" : [           (json array) what an operator should look at\n"
                   "    \"str\",                 (string) a sentence\n"
                   "    ...\n"

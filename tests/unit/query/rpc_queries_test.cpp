@@ -238,6 +238,25 @@ TEST_CASE("a block that has left the chain says so") {
           RpcFixture::error(-5, "Block not found in chain"));
 }
 
+TEST_CASE("a signet is told from others by its challenge, and no other chain has one") {
+    RpcFixture fixture;
+    const auto challenges = [&] {
+        json found = json::array();
+        for (const char* method : {"getblockchaininfo", "getmininginfo"}) {
+            const json info = result_of(fixture, method);
+            found.push_back(info.value("signet_challenge", ""));
+        }
+        return found;
+    };
+    CHECK(challenges() == json{"", ""});
+    fixture.context.params = &chain_params(ChainKind::signet);
+    // The default signet's: one of two keys has to sign (BIP 325).
+    const std::string challenge =
+        "512103ad5e0edad18cb1f0fc0d28a3d4f1f3e445640337489abb10404f2d1e086be430"
+        "210359ef5021964fe22d6f8e05b2463c9540ce96883fe3b278760f048f5189f2e6c452ae";
+    CHECK(challenges() == json{challenge, challenge});
+}
+
 TEST_CASE("the chain's figures") {
     ChainFixture fixture;
     const json mining = result_of(fixture, "getmininginfo");

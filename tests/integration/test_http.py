@@ -339,6 +339,16 @@ class Load(IntegrationTest):
         self.assertLess(after - before, seconds(8 << 20))
         self.assertEqual(daemon.rpc('getblock', big.hash, 0), big.hex)
 
+    def test_waits_end_with_their_clients(self):
+        """More clients than there are threads for waits, gone before there is a block: their threads serve the next."""
+        daemon = self.daemon(topics=())
+        for _ in range(40):
+            with HttpConnection(daemon.rpc_port) as connection:
+                connection.send(rpc_request(daemon.cookie, 'waitfornewblock', []))
+        self.assertEqual(daemon.rpc('waitforblockheight', 0)['height'], 0)
+        wait_until(lambda: [row['method'] for row in daemon.rpc('getrpcinfo')['active_commands']] == ['getrpcinfo'], 20,
+                   'the end of the waits')
+
     def test_silent_connections_lock_nobody_out(self):
         """More connections than there is room for, none of them with a request: a client with a password is served."""
         daemon = self.daemon('-rpcconnections=20', topics=())

@@ -43,6 +43,14 @@ class SharedBytes {
         return result;
     }
 
+    /// Bytes that `owner` keeps, without a copy. Requires: on the heap, and never changed.
+    [[nodiscard]] static SharedBytes kept_by(const std::shared_ptr<const void>& owner, ByteSpan bytes) {
+        SharedBytes result;
+        result.size_ = bytes.size();
+        result.data_ = std::shared_ptr<const std::uint8_t>(owner, bytes.data());
+        return result;
+    }
+
     /// Bytes [offset, offset + size) of the same buffer, without a copy.
     /// Requires: offset + size <= this->size().
     [[nodiscard]] SharedBytes slice(std::size_t offset, std::size_t size) const {
@@ -75,18 +83,23 @@ class SharedBytes {
 /// Blocking: destroying the last reference hands the unmapping to another thread.
 class MappedBytes {
    public:
+    /// Where the bytes are: some are not in a map, being small or not yet written.
+    enum class Place : std::uint8_t { map, heap };
+
     MappedBytes() = default;
-    MappedBytes(ByteSpan bytes, std::shared_ptr<const void> keep_alive)
-        : bytes_(bytes), keep_alive_(std::move(keep_alive)) {}
+    MappedBytes(ByteSpan bytes, std::shared_ptr<const void> keep_alive, Place place = Place::map)
+        : bytes_(bytes), keep_alive_(std::move(keep_alive)), place_(place) {}
 
     [[nodiscard]] ByteSpan bytes() const& noexcept { return bytes_; }
     ByteSpan bytes() && = delete;
     [[nodiscard]] std::size_t size() const noexcept { return bytes_.size(); }
     [[nodiscard]] const std::shared_ptr<const void>& keep_alive() const noexcept { return keep_alive_; }
+    [[nodiscard]] Place place() const noexcept { return place_; }
 
    private:
     ByteSpan bytes_;
     std::shared_ptr<const void> keep_alive_;
+    Place place_ = Place::heap;
 };
 
 }  // namespace blockpub

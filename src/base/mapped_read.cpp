@@ -31,7 +31,7 @@ Result<void> read_mapped(const MappedBytes& source, std::size_t offset, std::spa
 }
 
 MappedBytes slice_mapped(const MappedBytes& source, std::size_t offset, std::size_t size) {
-    return {source.bytes().subspan(offset, size), source.keep_alive()};
+    return {source.bytes().subspan(offset, size), source.keep_alive(), source.place()};
 }
 
 }  // namespace blockpub

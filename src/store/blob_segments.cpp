@@ -326,7 +326,7 @@ Result<MappedBytes> BlobSegments::map(const BlobPlace& place) {
     if (*pending) {
         auto held = std::make_shared<const SharedBytes>(**std::move(pending));
         const ByteSpan view = held->bytes();
-        return MappedBytes(view, std::move(held));
+        return MappedBytes(view, std::move(held), MappedBytes::Place::heap);
     }
     return with_segment<MappedBytes>(place, Segment::map);
 }

@@ -151,7 +151,7 @@ Result<MappedBytes> Segment::map(const std::shared_ptr<Segment>& segment, const 
     // Its leaf is recycled by the next commits: copied while the transaction holds it.
     auto copy = std::make_shared<const SharedBytes>(SharedBytes::copy_of(found->value));
     const ByteSpan bytes = copy->bytes();
-    return MappedBytes(bytes, std::move(copy));
+    return MappedBytes(bytes, std::move(copy), MappedBytes::Place::heap);
 }
 
 }  // namespace blockpub

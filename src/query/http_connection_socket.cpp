@@ -99,12 +99,13 @@ bool HttpConnection::receive_body(std::size_t whole) {
     const std::size_t filled = body.size();
     ssize_t read = 0;
     int error = 0;
-    body.resize_and_overwrite(
-        filled + std::min(whole - filled, kBodyRead), [&](char* data, std::size_t size) {
-            read = ::recv(socket_.native_handle(), data + filled, size - filled, MSG_DONTWAIT);
-            error = errno;
-            return filled + static_cast<std::size_t>(std::max<ssize_t>(read, 0));
-        });
+    const std::size_t room = std::min(whole - filled, kBodyRead);
+    // The size that the function is called with is that of the memory in libstdc++ 12, which may be more.
+    body.resize_and_overwrite(filled + room, [&](char* data, std::size_t) {
+        read = ::recv(socket_.native_handle(), data + filled, room, MSG_DONTWAIT);
+        error = errno;
+        return filled + static_cast<std::size_t>(std::max<ssize_t>(read, 0));
+    });
     if (read > 0) {
         progress();
         return true;

@@ -5,6 +5,7 @@
 #include "unit/query/rpc_fixture.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <chrono>
@@ -128,6 +129,14 @@ TEST_CASE("transactions are proven by a coin of theirs, and found in a block tha
     CHECK(result_of(fixture, "verifytxoutproof", json{proof}.dump()) == json{txid});
     CHECK(fixture.call("gettxoutproof", "[[\"" + std::string(64, 'a') + "\"]]") ==
           RpcFixture::error(-5, "Transaction not yet in block"));
+    // The first transaction decides which block is meant.
+    const std::string elsewhere =
+        must(ParsedBlock::parse(fixture.blocks[3].raw)).transactions()[0].txid.display_hex();
+    const std::string not_all =
+        RpcFixture::error(-5, "Not all transactions found in specified or retrieved block");
+    CHECK(fixture.call("gettxoutproof", "[[\"" + txid + "\",\"" + elsewhere + "\"]]") == not_all);
+    CHECK(fixture.call("gettxoutproof", "[[\"" + txid + "\",\"" + elsewhere + "\"],\"" + hash + "\"]") ==
+          not_all);
     CHECK(
         result_of(fixture, "getrawtransaction", "[\"" + txid + "\",true,\"" + hash + "\"]").at("blockhash") ==
         hash);
@@ -255,6 +264,42 @@ TEST_CASE("a signet is told from others by its challenge, and no other chain has
         "512103ad5e0edad18cb1f0fc0d28a3d4f1f3e445640337489abb10404f2d1e086be430"
         "210359ef5021964fe22d6f8e05b2463c9540ce96883fe3b278760f048f5189f2e6c452ae";
     CHECK(challenges() == json{challenge, challenge});
+}
+
+TEST_CASE("fees and what was spent are told of blocks that were connected, and missing from others") {
+    RpcFixture fixture;
+    const std::vector<BuiltBlock> blocks = build_branch(regtest_genesis(), 101);
+    fixture.node.submit_all(blocks);
+    fixture.node.submit_all({child_of(blocks.back(), 1)});
+    BlockSpec spec = child_spec(blocks.back(), 2);
+    spec.transactions.push_back(
+        spend({.txid = blocks.front().coinbase.txid(), .position = 0}, 50 * kCoin - 1234));
+    const BuiltBlock second = build_block(spec);
+    fixture.node.submit_all({second});
+    const std::string hash = second.hash.display_hex();
+    const auto transaction = [&](int verbosity) {
+        return result_of(fixture, "getblock", fmt::format("[\"{}\",{}]", hash, verbosity)).at("tx").at(1);
+    };
+
+    CHECK(result_of(fixture, "getblock", in_list(hash)).at("confirmations") == -1);
+    CHECK(transaction(1) == spec.transactions.front().txid().display_hex());
+    for (const int verbosity : {2, 3}) {
+        CHECK_FALSE(transaction(verbosity).contains("fee"));
+        CHECK_FALSE(transaction(verbosity).at("vin").at(0).contains("prevout"));
+    }
+    CHECK(fixture.call("getblockstats", in_list(hash)) ==
+          RpcFixture::error(-1, "Can't read undo data from disk"));
+
+    must(fixture.node.chain().invalidate_block(child_of(blocks.back(), 1).hash));
+    CHECK(result_of(fixture, "getblock", in_list(hash)).at("confirmations") == 1);
+    CHECK(fixture.call("getblock", "[\"" + hash + "\",2]").contains(R"("fee":0.00001234,)"));
+    CHECK(transaction(3).contains("fee"));
+    CHECK_FALSE(transaction(2).at("vin").at(0).contains("prevout"));
+    const json prevout = transaction(3).at("vin").at(0).at("prevout");
+    CHECK(prevout.at("generated") == true);
+    CHECK(prevout.at("height") == 1);
+    CHECK(prevout.at("value") == 50);
+    CHECK(result_of(fixture, "getblockstats", in_list(hash)).at("totalfee") == 1234);
 }
 
 TEST_CASE("the chain's figures") {

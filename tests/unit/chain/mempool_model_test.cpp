@@ -2,11 +2,11 @@
 // Random transactions, replacements, blocks and reorganizations; what the mempool shows and tells is held
 // against what can be worked out from the outside.
 #include "mempool_node.hpp"
+#include "support/seed.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <random>
 #include <set>
@@ -17,11 +17,6 @@ using namespace blockpub::test;
 namespace {
 
 constexpr Amount kFee = 10'000;
-
-unsigned seed_of_run() {
-    if (const char* given = std::getenv("BLOCKPUB_SEED")) return static_cast<unsigned>(std::atoi(given));
-    return std::random_device{}();
-}
 
 /// A subscriber's view: what it has heard of the mempool, and how the numbers ran.
 class Listener {

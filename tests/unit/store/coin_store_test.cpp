@@ -4,6 +4,7 @@
 #include "base/mutex.hpp"
 #include "store/file_descriptor.hpp"
 #include "store_fixture.hpp"
+#include "support/seed.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -386,8 +387,8 @@ TEST_CASE("a coin made and spent before a flush leaves nothing behind") {
 }
 
 TEST_CASE("random changes, snapshots, scans and failing flushes agree with a map") {
-    const auto seed = std::random_device{}();
-    CAPTURE(seed);
+    const unsigned seed = test::seed_of_run();
+    MESSAGE("seed " << seed);
     std::mt19937 random(seed);
     Fixture f(std::uint64_t{12} << 20);
     Model model;
@@ -440,46 +441,88 @@ TEST_CASE("random changes, snapshots, scans and failing flushes agree with a map
     CHECK(f.snapshot().tip() == tip);
 }
 
-TEST_CASE("each snapshot is one state while the writer and the flusher go on") {
-    // Every step moves one coin: there are always 50, and the newest carries the height of the tip.
+TEST_CASE("each snapshot is one state while the writer goes on and flushes fail") {
+    // Coins are numbered. A step goes forward or back by some: there are always the same many, and the newest
+    // is as high as the tip.
+    const unsigned seed = test::seed_of_run();
+    MESSAGE("seed " << seed);
+    std::mt19937 random(seed);
     Fixture f(std::uint64_t{12} << 20);
     constexpr std::uint32_t kCoins = 50;
     for (std::uint32_t i = 0; i < kCoins; ++i) {
         const CoinChange change{.outpoint = outpoint_of(i), .coin = coin_of(i), .fresh = true};
         f.store->apply({&change, 1});
     }
-    f.publish(tip_of(kCoins - 1));
+    std::uint32_t height = kCoins - 1;
+    f.publish(tip_of(height));
     std::atomic<bool> over{false};
     std::atomic<unsigned> checked{0};
     std::vector<std::jthread> readers;
-    for (int n = 0; n < 3; ++n) {
-        readers.emplace_back([&] {
+    for (unsigned n = 0; n < 3; ++n) {
+        readers.emplace_back([&, reader_seed = seed + n] {
+            std::mt19937 pause(reader_seed);
             while (!over.load() || checked.load() < 3) {
-                auto snapshot = f.store->snapshot();
-                if (!snapshot) continue;
-                const std::uint32_t height = snapshot->tip().height.value;
+                const auto snapshot = f.store->snapshot();
+                if (!snapshot) {
+                    FAIL_CHECK("no snapshot: " << snapshot.error().context);
+                    return;
+                }
+                // The writer and the flusher go on between the snapshot and its reads.
+                for (unsigned i = pause() % 4; i > 0; --i) std::this_thread::yield();
+                const std::uint32_t newest = snapshot->tip().height.value;
+                std::map<Outpoint, Coin> want;
+                for (std::uint32_t i = newest - kCoins + 1; i <= newest; ++i)
+                    want.emplace(outpoint_of(i), coin_of(i));
                 std::size_t count = 0;
-                static_cast<void>(snapshot->scan([&](const Outpoint&, const Coin&) -> Result<void> {
+                bool all_known = true;
+                const auto scanned = snapshot->scan([&](const Outpoint& outpoint, const Coin& coin) {
+                    const auto known = want.find(outpoint);
+                    all_known = all_known && known != want.end() && known->second == coin;
                     ++count;
-                    return {};
-                }));
-                if (count != kCoins || !snapshot->find(outpoint_of(height)) ||
-                    snapshot->find(outpoint_of(height - kCoins)) ||
-                    !snapshot->find(outpoint_of(height - kCoins + 1))) {
-                    FAIL_CHECK("snapshot of height " << height << " has " << count << " coins");
+                    return Result<void>();
+                });
+                if (!scanned || !all_known || count != kCoins ||
+                    snapshot->find(outpoint_of(newest)) != coin_of(newest) ||
+                    snapshot->find(outpoint_of(newest - kCoins)) || snapshot->find(outpoint_of(newest + 1))) {
+                    FAIL_CHECK("the snapshot of height " << newest << " is not one state");
                 }
                 ++checked;
             }
         });
     }
-    for (std::uint32_t height = kCoins; height < 2000; ++height) {
-        const CoinChange changes[] = {
-            {.outpoint = outpoint_of(height), .coin = coin_of(height), .fresh = true},
-            {.outpoint = outpoint_of(height - kCoins), .coin = std::nullopt, .fresh = false},
+    const auto move_to = [&](std::uint32_t to) {
+        std::vector<CoinChange> changes;
+        const auto add = [&](std::uint32_t coin, bool is_there, bool fresh) {
+            changes.push_back({.outpoint = outpoint_of(coin),
+                               .coin = is_there ? std::optional(coin_of(coin)) : std::nullopt,
+                               .fresh = fresh});
         };
+        for (; height < to; ++height) {
+            add(height + 1, true, true);
+            add(height + 1 - kCoins, false, false);
+        }
+        for (; height > to; --height) {
+            add(height, false, false);
+            add(height - kCoins, true, false);
+        }
         f.store->apply(changes);
-        f.publish(tip_of(height));
-        if (height % 100 == 0) CHECK(f.store->flush());
+        f.publish(tip_of(to));
+    };
+    for (int step = 0; step < 2000; ++step) {
+        const bool back = random() % 4 == 0 && height > 2 * kCoins;
+        const std::uint32_t by = random() % 5 + 1;
+        move_to(back ? height - by : height + by);
+        f.faults.where = random() % 2 == 0 ? StoreFaults::Point::coin_put : StoreFaults::Point::coin_commit;
+        f.faults.code = random() % 3 == 0 ? ENOSPC : 0;
+        if (random() % 50 == 0) {
+            const auto flushed = f.store->flush();
+            CHECK((flushed || flushed.error().code == Errc::disk_full));
+        }
     }
     over = true;
+    readers.clear();
+    f.faults.code = 0;
+    while (!f.store->flush()) {
+    }
+    CHECK(f.store->status().flushed == tip_of(height));
 }

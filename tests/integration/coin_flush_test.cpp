@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "node_parts.hpp"
+#include "support/seed.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <map>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,17 +23,6 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr std::uint64_t kBudget = std::uint64_t{8} << 20;
 constexpr std::size_t kManyCoins = 4000;
 constexpr std::size_t kBlocks = 30;
-
-/// Waits for what another thread does and nothing announces.
-template <class Condition>
-bool eventually(Condition condition) {
-    const auto end = SteadyClock::now() + std::chrono::seconds(60);
-    while (!condition()) {
-        if (SteadyClock::now() > end) return false;
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    return true;
-}
 
 Outpoint coinbase_of(const BuiltBlock& block) {
     return {.txid = block.coinbase.txid(), .position = 0};
@@ -66,7 +59,102 @@ void check_coins_of(NodeParts& node, const BuiltBlock& block) {
     CHECK(coin->height == block.height);
 }
 
+/// Blocks in the order in which they come, and the active chain after each step that they make.
+struct Plan {
+    std::vector<BuiltBlock> blocks;
+    std::vector<std::vector<BlockHash>> chains;  ///< by step; each from genesis to its tip
+    std::map<BlockHash, std::size_t> step_of_tip;
+
+    [[nodiscard]] bool is_active(const BuiltBlock& block, std::size_t step) const {
+        const auto& chain = chains[step];
+        return block.height.value < chain.size() && chain[block.height.value] == block.hash;
+    }
+};
+
+/// Extends the tip, or replaces up to three blocks by one more.
+Plan make_plan(NodeParts& node, std::mt19937& random, std::size_t steps) {
+    Plan plan;
+    std::vector<BuiltBlock> active{node.tip};
+    const auto end_step = [&] {
+        plan.step_of_tip.emplace(active.back().hash, plan.chains.size());
+        auto& chain = plan.chains.emplace_back();
+        for (const BuiltBlock& block : active) chain.push_back(block.hash);
+    };
+    end_step();
+    while (plan.chains.size() < steps) {
+        const std::size_t replaced = active.size() > 4 && random() % 3 == 0 ? random() % 3 + 1 : 0;
+        active.resize(active.size() - replaced, node.tip);
+        for (std::size_t i = 0; i <= replaced; ++i) {
+            node.tip = active.back();
+            active.push_back(node.next_block_with(replaced == 0 ? kManyCoins : kManyCoins / 4));
+            plan.blocks.push_back(active.back());
+        }
+        end_step();
+    }
+    return plan;
+}
+
+/// Reads the chain, the coins and the chain again, and holds them against the plan.
+void check_one_state(const NodeParts& node, const Plan& plan, std::mt19937& random) {
+    const auto before = node.store->snapshot();
+    const auto coins = node.coins->snapshot();
+    const auto after = node.store->snapshot();
+    if (!before || !coins || !after) {
+        FAIL_CHECK("a snapshot cannot be taken");
+        return;
+    }
+    const auto step_of = [&](const Snapshot& snapshot) {
+        return plan.step_of_tip.at(snapshot.tip().value().hash);
+    };
+    const std::size_t step = plan.step_of_tip.at(coins->tip().hash);
+    const std::size_t newest = step_of(*after);
+    CHECK(step + 1 >= step_of(*before));  // a step shows itself in the chain first
+    CHECK(step <= newest);
+    const std::size_t height = coins->tip().height.value;
+    const auto active = after->active(coins->tip().height);
+    CHECK(active.has_value() == (height < plan.chains[newest].size()));
+    if (active && height < plan.chains[newest].size()) CHECK(*active == plan.chains[newest][height]);
+    for (int i = 0; i < 4; ++i) {
+        const BuiltBlock& block = plan.blocks[random() % plan.blocks.size()];
+        CHECK(coins->find(coinbase_of(block)).has_value() == plan.is_active(block, step));
+    }
+}
+
 TEST_SUITE("integration.coin_flush") {
+    TEST_CASE(
+        "coins and chain tables that are read together are of one branch, whatever becomes of flushes") {
+        const unsigned seed = seed_of_run();
+        MESSAGE("seed " << seed);
+        std::mt19937 random(seed);
+        const TemporaryDirectory directory;
+        NodeParts node(directory.path(), kBudget);
+        const Plan plan = make_plan(node, random, 50);
+        std::atomic<bool> over{false};
+        std::atomic<unsigned> checked{0};
+        std::vector<std::jthread> readers;
+        for (unsigned n = 0; n < 3; ++n) {
+            readers.emplace_back([&, n] {
+                std::mt19937 own(seed + n + 1);
+                while (!over.load() || checked.load() < 3) {
+                    // A full disk comes and goes, also while the chain waits for room.
+                    if (n == 0 && own() % 64 == 0) {
+                        node.flush_faults.fail_at(own() % 2 == 0 ? Point::coin_put : Point::coin_commit,
+                                                  own() % 3 == 0 ? ENOSPC : 0);
+                    }
+                    check_one_state(node, plan, own);
+                    ++checked;
+                }
+            });
+        }
+        for (const BuiltBlock& block : plan.blocks) CHECK(node.chain->submit_block(block.raw).has_value());
+        over = true;
+        readers.clear();
+        node.flush_faults.fail_at(Point::coin_put, 0);
+        CHECK(node.chain->status().tip.hash == plan.chains.back().back());
+        CHECK(eventually([&] { return node.coins->status().flushes > 0; }));
+        check_one_state(node, plan, random);
+    }
+
     TEST_CASE("a flush of coins that takes seconds changes nothing for readers, the chain and subscribers") {
         const TemporaryDirectory directory;
         NodeParts node(directory.path(), kBudget);

@@ -17,17 +17,6 @@ using Point = StoreFaults::Point;
 
 constexpr int kForEver = 1 << 30;
 
-/// Waits for what another thread does and nothing announces.
-template <class Condition>
-bool eventually(Condition condition) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (!condition()) {
-        if (std::chrono::steady_clock::now() > end) return false;
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    return true;
-}
-
 std::size_t lines_with(const LineLogger& logger, const std::string& text) {
     const auto lines = logger.complaints();
     return static_cast<std::size_t>(

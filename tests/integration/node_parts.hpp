@@ -17,6 +17,7 @@
 #include <blockpub/store.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -24,6 +25,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 // The parts of a node between submit_block and a subscriber's socket, put together by hand, with a door for
@@ -43,6 +45,17 @@ class TemporaryDirectory {
  private:
     std::filesystem::path path_;
 };
+
+/// Waits for what another thread does and nothing announces.
+template <class Condition>
+[[nodiscard]] bool eventually(Condition condition) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!condition()) {
+        if (std::chrono::steady_clock::now() > end) return false;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return true;
+}
 
 /// Keeps every line above debug.
 /// Thread safety: every method from any thread.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/hex.hpp"
 #include "daemon/node.hpp"
 #include "daemon/options.hpp"
 #include "node_parts.hpp"
@@ -31,16 +32,6 @@ std::string base64(const std::string& text) {
             group = group << 8 | (i + j < text.size() ? static_cast<std::uint8_t>(text[i + j]) : 0);
         for (std::size_t j = 0; j < 4; ++j)
             out += j <= text.size() - i ? kDigits[group >> (18 - 6 * j) & 63] : '=';
-    }
-    return out;
-}
-
-std::string hex(ByteSpan bytes) {
-    static constexpr char kDigits[] = "0123456789abcdef";
-    std::string out;
-    for (const std::uint8_t byte : bytes) {
-        out += kDigits[byte >> 4];
-        out += kDigits[byte & 15];
     }
     return out;
 }
@@ -87,6 +78,14 @@ std::string call(std::uint16_t port, const std::string& cookie, const std::strin
                                       "\r\n\r\n" + body));
 }
 
+/// The result within the body of a reply, as it is spelt there; null of one that has none.
+std::string result_of(const std::string& body) {
+    const std::string begin = R"({"result":)";
+    const std::size_t end = body.find(R"(,"error":null)");
+    if (!body.starts_with(begin) || end == std::string::npos) return "null";
+    return body.substr(begin.size(), end - begin.size());
+}
+
 /// Every REST path, with the status it has for the tip.
 void check_rest(std::uint16_t port, const BuiltBlock& tip) {
     const std::string name = tip.hash.display_hex();
@@ -121,7 +120,8 @@ void check_rest(std::uint16_t port, const BuiltBlock& tip) {
         const std::string reply =
             reply_to(port, "GET /rest/" + path.target + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
         CHECK(reply.starts_with("HTTP/1.1 " + std::string(path.status)));
-        if (path.target == "block/" + name + ".hex") CHECK(body_of(reply) == hex(tip.raw.bytes()) + "\n");
+        if (path.target == "block/" + name + ".hex")
+            CHECK(body_of(reply) == encode_hex(tip.raw.bytes()) + "\n");
     }
 }
 
@@ -130,13 +130,14 @@ TEST_SUITE("integration.lock_free") {
         const TemporaryDirectory directory;
         std::filesystem::create_directory(directory.path() / "regtest");
         NodeOptions options = default_options(chain_params(ChainKind::regtest), directory.path());
-        options.mocktime = static_cast<std::int64_t>(regtest_genesis().time) + 40'000;
+        options.mocktime = static_cast<std::int64_t>(regtest_genesis().time) + 120'000;
         options.map_bytes = std::uint64_t{1} << 30;
         options.min_free_disk = 0;
         options.rpc.port = 0;
         options.tx_index = true;
         options.rpc.bind = {"127.0.0.1"};
         options.rpc.rest = true;
+        options.mempool.policy.require_standard = false;
         for (const char* topic : {"hashblock", "hashtx", "rawblock", "rawtx", "sequence"}) {
             options.zmq.push_back({.name = std::string("zmqpub") + topic, .value = "tcp://127.0.0.1:*"});
         }
@@ -165,6 +166,16 @@ TEST_SUITE("integration.lock_free") {
             REQUIRE(outcome.has_value());
             REQUIRE(outcome->kind == BlockOutcome::Kind::connected);
         };
+        // What the methods of the mempool tell of: a transaction that spends the first coinbase.
+        submit_next();
+        TransactionSpec sent = spend({.txid = tip.coinbase.txid(), .position = 0}, 49 * kCoin);
+        sent.outputs.push_back({.amount = kCoin - 10'000, .script = {0x51}});
+        while (tip.height.value <= 100) submit_next();
+        const std::string sent_txid = '"' + sent.txid().display_hex() + '"';
+        REQUIRE(
+            call(node->rpc_port(), cookie, "sendrawtransaction", "[\"" + encode_hex(sent.build()) + "\"]") ==
+            R"({"result":)" + sent_txid + R"(,"error":null,"id":1})" + "\n");
+
         // Mines until a block's last message arrives: then the subscription is in force.
         for (bool heard = false; !heard;) {
             submit_next();
@@ -199,9 +210,9 @@ TEST_SUITE("integration.lock_free") {
         CHECK(call(node->rpc_port(), cookie, "getbestblockhash", "[]") ==
               R"({"result":)" + name + R"(,"error":null,"id":1})" + "\n");
         CHECK(call(node->rpc_port(), cookie, "getblock", "[" + name + ",0]") ==
-              R"({"result":")" + hex(tip.raw.bytes()) + R"(","error":null,"id":1})" + "\n");
+              R"({"result":")" + encode_hex(tip.raw.bytes()) + R"(","error":null,"id":1})" + "\n");
         CHECK(call(node->rpc_port(), cookie, "getblockheader", "[" + name + ",false]") ==
-              R"({"result":")" + hex(tip.raw.bytes().first(80)) + R"(","error":null,"id":1})" + "\n");
+              R"({"result":")" + encode_hex(tip.raw.bytes().first(80)) + R"(","error":null,"id":1})" + "\n");
         for (const char* method : {"getblockheader", "getblockhash", "getchaintips", "getblockchaininfo",
                                    "getzmqnotifications", "uptime", "help"}) {
             CAPTURE(method);
@@ -211,7 +222,9 @@ TEST_SUITE("integration.lock_free") {
             CHECK(call(node->rpc_port(), cookie, method, params).contains(R"("error":null)"));
         }
         const std::string txid = '"' + coinbase_txid(tip).display_hex() + '"';
-        const std::string raw_coinbase = '"' + hex(tip.raw.bytes().subspan(81)) + '"';
+        const std::string proof =
+            result_of(call(node->rpc_port(), cookie, "gettxoutproof", "[[" + txid + "]," + name + "]"));
+        const std::string raw_coinbase = '"' + encode_hex(tip.raw.bytes().subspan(81)) + '"';
         const std::pair<const char*, std::string> kReads[] = {
             {"getblock", "[" + name + ",1]"},
             {"getblock", "[" + name + ",2]"},
@@ -245,6 +258,18 @@ TEST_SUITE("integration.lock_free") {
             {"waitforblockheight", "[1]"},
             {"waitforblock", "[" + name + "]"},
             {"waitfornewblock", "[1]"},
+            {"gettxoutsetinfo", "[\"none\"]"},
+            {"verifytxoutproof", "[" + proof + "]"},
+            {"getblockpubinfo", "[]"},
+            {"getmempoolinfo", "[]"},
+            {"getrawmempool", "[]"},
+            {"getrawmempool", "[true]"},
+            {"getrawmempool", "[false,true]"},
+            {"getmempoolentry", "[" + sent_txid + "]"},
+            {"getmempoolancestors", "[" + sent_txid + "]"},
+            {"getmempooldescendants", "[" + sent_txid + "]"},
+            {"gettxspendingprevout", "[[{\"txid\":" + sent_txid + ",\"vout\":0}]]"},
+            {"getrawtransaction", "[" + sent_txid + ",1]"},
         };
         for (const auto& [method, params] : kReads) {
             CAPTURE(method);

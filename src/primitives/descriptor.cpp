@@ -22,6 +22,7 @@ constexpr std::size_t kChecksumLength = 8;
 constexpr std::size_t kMaxKeys = 20;       // MAX_PUBKEYS_PER_MULTISIG
 constexpr std::size_t kMaxBareKeys = 3;    // what is relayed without sh() or wsh()
 constexpr std::size_t kMaxPushSize = 520;  // MAX_SCRIPT_ELEMENT_SIZE: a redeem script is pushed whole
+constexpr std::size_t kShownOrigin = 10;   // eight digits in brackets
 
 // What surrounds an expression decides which functions and which keys it may have.
 enum class Place : std::uint8_t { top, in_sh, in_wpkh, in_wsh, in_rawtr };
@@ -38,7 +39,7 @@ std::unexpected<Error> wrong(std::string sentence) {
 std::unexpected<Error> left_out(std::string_view what) {
     return fail(Errc::unsupported,
                 fmt::format("{} not supported here: give raw(), addr(), pk(), pkh(), wpkh(), sh(), wsh(), "
-                            "multi() or rawtr() with plain hexadecimal keys",
+                            "multi(), combo() or rawtr() with plain hexadecimal keys",
                             what));
 }
 
@@ -109,6 +110,12 @@ Result<std::vector<std::uint8_t>> parse_key_of(std::string_view function, std::s
     return key;
 }
 
+// A key as Core shows one of which it knows nothing else: its own fingerprint is its origin.
+std::string shown_key(const std::vector<std::uint8_t>& key) {
+    constexpr std::size_t kFingerprint = 4;
+    return fmt::format("[{}]{}", encode_hex(ByteSpan(hash160(key)).first(kFingerprint)), encode_hex(key));
+}
+
 std::optional<std::uint32_t> parse_threshold(std::string_view text) {
     if (text.size() > 1 && text.front() == '+') text.remove_prefix(1);
     std::uint32_t number = 0;
@@ -144,7 +151,7 @@ Result<void> check_multisig(std::uint32_t threshold, std::span<const std::vector
     return {};
 }
 
-Result<Script> parse_multisig(std::string_view text, bool sorted, Place place) {
+Result<DescribedScript> parse_multisig(std::string_view text, bool sorted, Place place) {
     const std::string_view first = take_expression(text);
     const auto threshold = parse_threshold(first);
     if (!threshold) return wrong(fmt::format("Multi threshold '{}' is not valid", first));
@@ -158,58 +165,72 @@ Result<Script> parse_multisig(std::string_view text, bool sorted, Place place) {
     }
     if (auto checked = check_multisig(*threshold, keys, place); !checked) return forward_error(checked);
     if (sorted) std::ranges::sort(keys);
-    Script script;
-    push_number(script, *threshold);
-    for (const auto& key : keys) push_data(script, key);
-    push_number(script, static_cast<std::int64_t>(keys.size()));
-    script.push_back(kOpCheckMultisig);
-    return script;
+    DescribedScript multisig{.script = {}, .inferred = fmt::format("multi({}", *threshold)};
+    push_number(multisig.script, *threshold);
+    for (const auto& key : keys) {
+        push_data(multisig.script, key);
+        multisig.inferred += ',' + shown_key(key);
+    }
+    multisig.inferred += ')';
+    push_number(multisig.script, static_cast<std::int64_t>(keys.size()));
+    multisig.script.push_back(kOpCheckMultisig);
+    return multisig;
 }
 
-Result<Script> parse_pk(std::string_view text, Place place) {
-    auto key = parse_key_of("pk()", text, place);
+DescribedScript pk_of(const std::vector<std::uint8_t>& key) {
+    DescribedScript pk{.script = {}, .inferred = fmt::format("pk({})", shown_key(key))};
+    push_data(pk.script, key);
+    pk.script.push_back(kOpCheckSig);
+    return pk;
+}
+
+DescribedScript pkh_of(const std::vector<std::uint8_t>& key) {
+    return {pay_to_pubkey_hash(hash160(key)), fmt::format("pkh({})", shown_key(key))};
+}
+
+DescribedScript wpkh_of(const std::vector<std::uint8_t>& key) {
+    return {pay_to_witness(0, hash160(key)), fmt::format("wpkh({})", shown_key(key))};
+}
+
+DescribedScript sh_of(const DescribedScript& inner) {
+    return {pay_to_script_hash(hash160(inner.script)), fmt::format("sh({})", inner.inferred)};
+}
+
+DescribedScript wsh_of(const DescribedScript& inner) {
+    return {pay_to_witness(0, sha256(inner.script)), fmt::format("wsh({})", inner.inferred)};
+}
+
+Result<DescribedScript> parse_of_key(std::string_view function, std::string_view text, Place place,
+                                     DescribedScript (*script_of)(const std::vector<std::uint8_t>&)) {
+    auto key = parse_key_of(function, text, place);
     if (!key) return forward_error(key);
-    Script script;
-    push_data(script, *key);
-    script.push_back(kOpCheckSig);
-    return script;
+    return script_of(*key);
 }
 
-Result<Script> parse_pkh(std::string_view text, Place place) {
-    auto key = parse_key_of("pkh()", text, place);
-    if (!key) return forward_error(key);
-    return pay_to_pubkey_hash(hash160(*key));
-}
-
-Result<Script> parse_wpkh(std::string_view text) {
-    auto key = parse_key_of("wpkh()", text, Place::in_wpkh);
-    if (!key) return forward_error(key);
-    return pay_to_witness(0, hash160(*key));
-}
-
-Result<Script> parse_rawtr(std::string_view text) {
+Result<DescribedScript> parse_rawtr(std::string_view text) {
     const std::string_view first = take_expression(text);
     if (!text.empty()) return wrong("rawtr(): only one key expected.");
     auto key = parse_key_of("rawtr()", first, Place::in_rawtr);
     if (!key) return forward_error(key);
-    return pay_to_witness(1, ByteSpan(*key).subspan(1));
+    const ByteSpan x_only = ByteSpan(*key).subspan(1);
+    const std::string origin = shown_key(*key).substr(0, kShownOrigin);
+    return DescribedScript{pay_to_witness(1, x_only), fmt::format("rawtr({}{})", origin, encode_hex(x_only))};
 }
 
-Result<Script> parse_addr(std::string_view text, const ChainParams& params) {
+Result<DescribedScript> parse_addr(std::string_view text, const ChainParams& params) {
     auto script = address_to_script(text, params);
     if (!script) return wrong("Address is not valid");
-    return script;
+    return DescribedScript{.script = *std::move(script), .inferred = {}};
 }
 
-Result<Script> parse_raw(std::string_view text) {
+Result<DescribedScript> parse_raw(std::string_view text) {
     auto script = decode_hex(text);
     if (!script || script->empty()) return wrong("Raw script is not hex");
-    return *std::move(script);
+    return DescribedScript{.script = *std::move(script), .inferred = {}};
 }
 
 std::unexpected<Error> unknown_function(std::string_view text, Place place) {
-    static constexpr std::array<std::string_view, 5> kLeftOut{"tr", "combo", "musig", "multi_a",
-                                                              "sortedmulti_a"};
+    static constexpr std::array<std::string_view, 4> kLeftOut{"tr", "musig", "multi_a", "sortedmulti_a"};
     static constexpr std::array<std::string_view, 17> kMiniscript{
         "pk_k",  "pk_h",  "older", "after", "sha256", "hash256", "ripemd160", "hash160", "andor",
         "and_v", "and_b", "and_n", "or_b",  "or_c",   "or_d",    "or_i",      "thresh"};
@@ -225,15 +246,15 @@ std::unexpected<Error> unknown_function(std::string_view text, Place place) {
     return wrong(fmt::format("'{}' is not a valid descriptor function", text));
 }
 
-Result<Script> parse_expression(std::string_view text, Place place, const ChainParams& params) {
-    if (take_function("pk", text)) return parse_pk(text, place);
-    if (take_function("pkh", text)) return parse_pkh(text, place);
+Result<DescribedScript> parse_expression(std::string_view text, Place place, const ChainParams& params) {
+    if (take_function("pk", text)) return parse_of_key("pk()", text, place, pk_of);
+    if (take_function("pkh", text)) return parse_of_key("pkh()", text, place, pkh_of);
     const bool multi = take_function("multi", text);
     const bool sorted = !multi && take_function("sortedmulti", text);
     if (multi || sorted) return parse_multisig(text, sorted, place);
     if (take_function("wpkh", text)) {
         if (place == Place::in_wsh) return wrong("Can only have wpkh() at top level or inside sh()");
-        return parse_wpkh(text);
+        return parse_of_key("wpkh()", text, Place::in_wpkh, wpkh_of);
     }
     for (const auto& [function, inner] : {std::pair("sh", Place::in_sh), std::pair("wsh", Place::in_wsh)}) {
         if (!take_function(function, text)) continue;
@@ -243,8 +264,7 @@ Result<Script> parse_expression(std::string_view text, Place place, const ChainP
         auto script = parse_expression(first, inner, params);
         if (!script) return script;
         if (!text.empty()) return wrong(fmt::format("'{}' behind the script of {}()", text, function));
-        return inner == Place::in_sh ? pay_to_script_hash(hash160(*script))
-                                     : pay_to_witness(0, sha256(*script));
+        return inner == Place::in_sh ? sh_of(*script) : wsh_of(*script);
     }
     if (take_function("addr", text)) {
         return place == Place::top ? parse_addr(text, params) : wrong("Can only have addr() at top level");
@@ -255,12 +275,26 @@ Result<Script> parse_expression(std::string_view text, Place place, const ChainP
     if (take_function("raw", text)) {
         return place == Place::top ? parse_raw(text) : wrong("Can only have raw() at top level");
     }
+    if (take_function("combo", text)) return wrong("Can only have combo() at top level");
     return unknown_function(text, place);
+}
+
+// All forms of one key; those with a witness for a compressed one alone.
+Result<std::vector<DescribedScript>> parse_combo(std::string_view text) {
+    auto key = parse_key_of("combo()", text, Place::top);
+    if (!key) return forward_error(key);
+    std::vector<DescribedScript> scripts{pk_of(*key), pkh_of(*key)};
+    if (key->size() == kCompressedKeySize) {
+        scripts.push_back(wpkh_of(*key));
+        scripts.push_back(sh_of(scripts.back()));
+    }
+    return scripts;
 }
 
 }  // namespace
 
-Result<Script> descriptor_to_script(std::string_view descriptor, const ChainParams& params) {
+Result<std::vector<DescribedScript>> expand_descriptor(std::string_view descriptor,
+                                                       const ChainParams& params) {
     const std::size_t hash = descriptor.find('#');
     std::string_view text = descriptor.substr(0, hash);
     if (hash != descriptor.rfind('#')) return wrong("Multiple '#' symbols");
@@ -274,10 +308,27 @@ Result<Script> descriptor_to_script(std::string_view descriptor, const ChainPara
         return wrong(fmt::format("Provided checksum '{}' does not match computed checksum '{}'",
                                  descriptor.substr(hash + 1), *computed));
     }
-    const std::string_view expression = take_expression(text);
-    auto script = parse_expression(expression, Place::top, params);
-    if (script && !text.empty()) return wrong(fmt::format("'{}' behind the descriptor", text));
-    return script;
+    std::string_view expression = take_expression(text);
+    std::vector<DescribedScript> scripts;
+    if (take_function("combo", expression)) {
+        auto all = parse_combo(expression);
+        if (!all) return all;
+        scripts = *std::move(all);
+    } else {
+        auto script = parse_expression(expression, Place::top, params);
+        if (!script) return forward_error(script);
+        scripts.push_back(*std::move(script));
+    }
+    if (!text.empty()) return wrong(fmt::format("'{}' behind the descriptor", text));
+    return scripts;
+}
+
+Result<Script> descriptor_to_script(std::string_view descriptor, const ChainParams& params) {
+    auto scripts = expand_descriptor(descriptor, params);
+    if (!scripts) return forward_error(scripts);
+    // Of combo() what pays to the key's hash, with a witness where there may be one.
+    const std::size_t chosen = scripts->size() == 1 ? 0 : scripts->size() / 2;
+    return std::move((*scripts)[chosen].script);
 }
 
 }  // namespace blockpub

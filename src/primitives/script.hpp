@@ -29,8 +29,8 @@ void push_number(Script& script, std::int64_t number);
 /// Errors: invalid_argument.
 [[nodiscard]] Result<Script> address_to_script(std::string_view address, const ChainParams& params);
 
-/// Script of a descriptor: raw, addr, pk, pkh, wpkh, sh, wsh, multi, sortedmulti, rawtr with plain
-/// hexadecimal keys, with or without checksum. Errors: invalid_argument, with Core's words where it has some;
+/// Script of a descriptor: raw, addr, pk, pkh, wpkh, sh, wsh, multi, sortedmulti, combo, rawtr with plain
+/// hexadecimal keys, with or without checksum; of combo the one that pays to the key's hash. Errors: invalid_argument, with Core's words where it has some;
 /// unsupported for what is left out.
 [[nodiscard]] Result<Script> descriptor_to_script(std::string_view descriptor, const ChainParams& params);
 

@@ -21,5 +21,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     BLOCKPUB_CHECK(checksum && checksum->size() == 8, "{}", text);
     const auto again = descriptor_to_script(payload + '#' + *checksum, params);
     BLOCKPUB_CHECK(again == *script, "{}", text);
+    const auto scripts = expand_descriptor(text, params);
+    BLOCKPUB_CHECK(scripts && !scripts->empty() && scripts->size() <= 4, "{}", text);
+    for (const DescribedScript& described : *scripts) {
+        BLOCKPUB_CHECK(described.inferred.empty() || descriptor_checksum(described.inferred), "{}", text);
+    }
     return 0;
 }

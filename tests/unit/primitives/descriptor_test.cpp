@@ -106,6 +106,45 @@ TEST_CASE("each function gives its script") {
     CHECK(script_of("rawtr(03" + kGX + ")") == "5120" + kGX);
 }
 
+TEST_CASE("combo gives every form of a key, and pays to its hash where one script is wanted") {
+    const auto scripts = expand_descriptor("combo(" + kG + ")", kMain);
+    REQUIRE(scripts);
+    REQUIRE(scripts->size() == 4);
+    const std::string functions[] = {"pk", "pkh", "wpkh", "sh(wpkh"};
+    for (std::size_t i = 0; i < scripts->size(); ++i) {
+        const std::string closing = i == 3 ? "))" : ")";
+        CHECK(encode_hex((*scripts)[i].script) == script_of(functions[i] + "(" + kG + closing));
+        CHECK((*scripts)[i].inferred == functions[i] + "([751e76e8]" + kG + closing);
+    }
+    CHECK(script_of("combo(" + kG + ")") == script_of("wpkh(" + kG + ")"));
+    const auto uncompressed = expand_descriptor("combo(" + kGUncompressed + ")", kMain);
+    REQUIRE(uncompressed);
+    CHECK(uncompressed->size() == 2);
+    CHECK(script_of("combo(" + kGUncompressed + ")") == script_of("pkh(" + kGUncompressed + ")"));
+    CHECK(script_of("sh(combo(" + kG + "))") == "error: Can only have combo() at top level");
+}
+
+TEST_CASE("what is inferred of a script has the keys' fingerprints, and multi for sortedmulti") {
+    const auto inferred = [](const std::string& descriptor) {
+        const auto scripts = expand_descriptor(descriptor, kMain);
+        REQUIRE(scripts);
+        REQUIRE(scripts->size() == 1);
+        return scripts->front().inferred;
+    };
+    const std::string g = "[751e76e8]" + kG;
+    const std::string g2 = "[" + hash160_hex(kG2).substr(0, 8) + "]" + kG2;
+    CHECK(inferred("pk(" + kG + ")") == "pk(" + g + ")");
+    CHECK(inferred("pkh(" + kGUncompressed + ")") == "pkh([91b24bf9]" + kGUncompressed + ")");
+    CHECK(inferred("multi(2," + kG2 + "," + kG + ")") == "multi(2," + g2 + "," + g + ")");
+    CHECK(inferred("sh(wsh(sortedmulti(+1," + kG2 + "," + kG + ")))") ==
+          "sh(wsh(multi(1," + g + "," + g2 + ")))");
+    CHECK(inferred("rawtr(" + kGX + ")") == "rawtr([751e76e8]" + kGX + ")");
+    CHECK(inferred("rawtr(03" + kGX + ")") ==
+          "rawtr([" + hash160_hex("03" + kGX).substr(0, 8) + "]" + kGX + ")");
+    CHECK(inferred("raw(51)").empty());
+    CHECK(inferred("addr(1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa)").empty());
+}
+
 TEST_CASE("wrong descriptors are refused in Core's words") {
     struct Case {
         const char* name;
@@ -214,9 +253,8 @@ TEST_CASE("what Core takes and blockpub does not is refused in one sentence") {
         "xpub661MyMwAqRbcFtXgS5sYJABqqG9YLmC4Q1Rdap9gSE8NqtwybGhePY2gZ29ESFjqJoCu1Rupje8YtGqsefD265TMg7usUDFd"
         "p6W1EGMcet8";
     const std::string sentence =
-        " not supported here: give raw(), addr(), pk(), pkh(), wpkh(), sh(), wsh(), multi() or rawtr() with "
-        "plain "
-        "hexadecimal keys";
+        " not supported here: give raw(), addr(), pk(), pkh(), wpkh(), sh(), wsh(), multi(), combo() or "
+        "rawtr() with plain hexadecimal keys";
     struct Case {
         const char* name;
         std::string descriptor;
@@ -224,7 +262,6 @@ TEST_CASE("what Core takes and blockpub does not is refused in one sentence") {
     };
     const Case cases[] = {
         {"tr", "tr(" + kGX + ")", "tr() is"},
-        {"combo", "combo(" + kG + ")", "combo() is"},
         {"an extended key", std::string("pkh(") + xpub + ")", "A secret or extended key is"},
         {"a derivation path", std::string("wpkh(") + xpub + "/0/*)", "A key with a derivation path is"},
         {"an origin", "pkh([d34db33f/44'/0'/0']" + kG + ")", "A key with an origin is"},

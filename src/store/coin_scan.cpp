@@ -44,7 +44,12 @@ class TableWalk {
  public:
     TableWalk(lmdb::Cursor cursor, int code) : cursor_(std::move(cursor)), code_(code) {}
 
-    void first() { code_ = cursor_.move(MDB_FIRST, key_, value_); }
+    /// To the first row of a shard, or of one behind it.
+    void enter(std::size_t shard) {
+        const auto begin = static_cast<std::uint8_t>(shard);
+        key_ = ByteSpan(&begin, 1);
+        code_ = cursor_.move(MDB_SET_RANGE, key_, value_);
+    }
     void next() { code_ = cursor_.move(MDB_NEXT, key_, value_); }
     [[nodiscard]] bool at_row() const { return code_ == 0; }
     [[nodiscard]] bool failed() const { return code_ != 0 && code_ != MDB_NOTFOUND; }
@@ -67,12 +72,12 @@ class TableWalk {
 
 Result<void> scan_coins(const CoinTable::Reading& reading, const CoinMemtable* frozen,
                         const CoinMemtable& active, const CoinLayer* newest, StepNumber step,
-                        const Visit& visit) {
+                        ShardRange shards, const Visit& visit) {
     auto [code, cursor] = lmdb::Cursor::open(reading.txn, reading.env->coins);
     if (code != 0) return std::unexpected(lmdb::make_error(code, "coins"));
     TableWalk walk(std::move(cursor), code);
-    walk.first();
-    for (std::size_t shard = 0; shard < CoinMemtable::kShards; ++shard) {
+    walk.enter(shards.first);
+    for (std::size_t shard = shards.first; shard < shards.end; ++shard) {
         Rows rows = merge_rows(frozen != nullptr ? frozen->sorted_shard(shard, step) : Rows{},
                                active.sorted_shard(shard, step));
         if (newest != nullptr) rows = merge_rows(std::move(rows), newest->sorted_shard(shard));

@@ -392,8 +392,16 @@ Result<Coin> CoinSnapshot::find(const Outpoint& outpoint) const {
 Result<void> CoinSnapshot::scan(
     const std::function<Result<void>(const Outpoint&, const Coin&)>& visit) const {
     const CoinState& state = impl_->state;
-    return scan_coins(impl_->reading, state.frozen.get(), *state.active, state.newest.get(), state.step,
+    return scan_coins(impl_->reading, state.frozen.get(), *state.active, state.newest.get(), state.step, {},
                       visit);
+}
+
+Result<void> CoinSnapshot::scan_part(
+    std::size_t part, const std::function<Result<void>(const Outpoint&, const Coin&)>& visit) const {
+    static_assert(kParts == CoinMemtable::kShards);
+    const CoinState& state = impl_->state;
+    return scan_coins(impl_->reading, state.frozen.get(), *state.active, state.newest.get(), state.step,
+                      {.first = part, .end = part + 1}, visit);
 }
 
 Result<std::unique_ptr<CoinStore>> CoinStore::open(CoinStoreOptions options) {

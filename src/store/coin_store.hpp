@@ -47,6 +47,11 @@ class CoinSnapshot {
     /// Error.
     [[nodiscard]] Result<void> scan(
         const std::function<Result<void>(const Outpoint&, const Coin&)>& visit) const;
+    /// As many as the first byte of a txid has values.
+    static constexpr std::size_t kParts = 256;
+    /// The same for those coins alone whose txid begins with the byte `part`. Requires: part < kParts.
+    [[nodiscard]] Result<void> scan_part(
+        std::size_t part, const std::function<Result<void>(const Outpoint&, const Coin&)>& visit) const;
 
  private:
     std::unique_ptr<Impl> impl_;

@@ -59,6 +59,15 @@ Model read_all(const CoinSnapshot& snapshot) {
         return {};
     });
     REQUIRE(done);
+    Model by_parts;
+    for (std::size_t part = 0; part < CoinSnapshot::kParts; ++part) {
+        REQUIRE(snapshot.scan_part(part, [&](const Outpoint& outpoint, const Coin& coin) -> Result<void> {
+            CHECK(outpoint.txid.wire_bytes()[0] == part);
+            by_parts.emplace(outpoint, coin);
+            return {};
+        }));
+    }
+    CHECK(by_parts == model);
     return model;
 }
 

@@ -245,7 +245,15 @@ RpcDispatcher::Plan RpcDispatcher::plan_of(JsonValue root) const {
         const JsonValue name = request.find("method").value_or(JsonValue());
         const RpcMethod* method = name.is_string() ? table->find(name.text()) : nullptr;
         if (method == nullptr) return;
-        plan.lane = std::max(plan.lane, method->lane);
+        Lane lane = method->lane;
+        if (method->lane_of) {
+            Envelope envelope;
+            if (!envelope.read(request)) return;
+            const auto arguments = order_arguments(*method, envelope.parameters);
+            lane = arguments ? method->lane_of(*arguments) : Lane::here;
+            if (lane == Lane::here) return;
+        }
+        plan.lane = std::max(plan.lane, lane);
         plan.large = plan.large || method->large_reply;
     };
     if (root.kind() == JsonKind::object) {

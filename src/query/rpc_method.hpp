@@ -75,6 +75,9 @@ struct RpcMethod {
     std::string_view json_example;  ///< the same as a JSON list without its brackets
     std::function<RpcOutcome(const RpcCall&)> handler;
     bool large_reply = false;  ///< its result may take megabytes: calls wait until there is room for it
+    /// Where the lane depends on the arguments: it, in place of `lane`. Calls that it answers here have small
+    /// replies. May be empty.
+    std::function<Lane(const RpcArguments&)> lane_of;
 };
 
 /// Brings positional or named parameters into the table's order. Named ones may be led by a list called

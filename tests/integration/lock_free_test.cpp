@@ -239,6 +239,8 @@ TEST_SUITE("integration.lock_free") {
             {"getrawtransaction", "[" + txid + ",2," + name + "]"},
             {"getrawtransaction", "[" + txid + ",1]"},
             {"gettxout", "[" + txid + ",0]"},
+            {"scantxoutset", "[\"start\",[\"raw(51)\"]]"},
+            {"scantxoutset", "[\"status\"]"},
             {"verifychain", "[4,2]"},
             {"decoderawtransaction", "[" + raw_coinbase + "]"},
             {"decodescript", "[\"51\"]"},

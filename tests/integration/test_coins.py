@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The coins of the recorded chain, by every way to it: their sums and hashes are a node's, and a second opinion's."""
+import json
 import os
 import shutil
+import threading
 
 import coinset
 import harness
@@ -97,6 +99,73 @@ class Coins(IntegrationTest):
         shutil.rmtree(coins)
         daemon.start()
         self.assert_recorded(daemon)
+
+    def test_scantxoutset_finds_what_the_blocks_hold(self):
+        """The reply to the byte, worked out from the blocks: order, descriptors, sums."""
+        daemon, blocks = self.recorded_chain()
+        branch = coinset.branch_of(blocks, CHAIN['best_hash'])
+        hashes = {height: block.hash for height, block in enumerate(branch, 1)}
+        coins = coinset.CoinSet.of(branch).coins
+        with open(os.path.join(harness.VECTORS, 'scripts.txt'), encoding='ascii') as lines:
+            descriptors = {row[0]: row[3] for row in (line.split() for line in lines)}
+        scripts = sorted({coin[3] for coin in coins.values()} & {bytes.fromhex(s) for s in descriptors if s != '-'})
+        self.assertGreater(len(scripts), 5)
+
+        def amount(satoshi):
+            return f'{satoshi // 10 ** 8}.{satoshi % 10 ** 8:08}'
+
+        def expected(wanted):
+            found = [(txid, n, *coins[txid, n]) for txid, n in sorted(coins) if coins[txid, n][3] in wanted]
+            rows = [f'{{"txid":"{txid[::-1].hex()}","vout":{n},"scriptPubKey":"{script.hex()}","desc":"{descriptors[script.hex()]}",'
+                    f'"amount":{amount(value)},"coinbase":{"true" if coinbase else "false"},"height":{height},'
+                    f'"blockhash":"{hashes[height]}","confirmations":{len(branch) - height + 1}}}'
+                    for txid, n, height, coinbase, value, script in found]
+            return (f'{{"result":{{"success":true,"txouts":568,"height":169,"bestblock":"{CHAIN["best_hash"]}",'
+                    f'"unspents":[{",".join(rows)}],"total_amount":{amount(sum(row[4] for row in found))}}},'
+                    f'"error":null,"id":1}}\n')
+        for wanted in [[script] for script in scripts] + [scripts]:
+            reply = daemon.raw_rpc('scantxoutset', 'start', [f'raw({script.hex()})' for script in wanted])
+            self.assertEqual(reply.body.decode(), expected(wanted))
+        self.assertIsNone(daemon.rpc('scantxoutset', 'status'))
+        self.assertIs(daemon.rpc('scantxoutset', 'abort'), False)
+
+    def test_scantxoutset_while_blocks_arrive(self):
+        """Each scan is the set of one tip, whatever is connected and disconnected meanwhile."""
+        daemon, chain = self.daemon(), self.chain()
+        coins, sums = coinset.CoinSet(), {}
+
+        def add(block):
+            coins.connect(block)
+            sums[block.hash] = (coins.height, len(coins.coins), sum(coin[2] for coin in coins.coins.values()))
+        first = chain.mine()
+        daemon.submit(first)
+        add(regtest.parse_block(first.raw))
+        scripts = {coin[3].hex() for coin in coins.coins.values()}
+        results, ended = [], threading.Event()
+
+        def scan():
+            with harness.HttpConnection(daemon.rpc_port) as connection:
+                while not ended.is_set():
+                    connection.send(harness.rpc_request(daemon.cookie, 'scantxoutset', ['start', [f'raw({s})' for s in scripts]]))
+                    results.append(json.loads(connection.read_reply().body)['result'])
+        thread = threading.Thread(target=scan)
+        thread.start()
+        try:
+            for number in range(120):
+                block = chain.mine()
+                daemon.submit(block)
+                add(regtest.parse_block(block.raw))
+                if number % 20 == 19:
+                    daemon.rpc('invalidateblock', block.hash)
+                    daemon.rpc('reconsiderblock', block.hash)
+        finally:
+            ended.set()
+            thread.join()
+        self.assertGreater(len({result['bestblock'] for result in results}), 5)
+        for result in results:
+            height, count, total = sums[result['bestblock']]
+            self.assertEqual((result['success'], result['height'], result['txouts'], len(result['unspents'])), (True, height, count, count))
+            self.assertEqual(round(result['total_amount'] * 10 ** 8), total)
 
     def test_scans_take_turns(self):
         """Calls in parallel are all answered, each with its cost in the log, while others go on."""

@@ -112,6 +112,7 @@ struct RpcFixture {
         add_process_methods(methods, context);
         add_proof_methods(methods, context);
         add_raw_transaction_methods(methods, context);
+        add_scanning_methods(methods, context);
         add_status_methods(methods, context);
         add_submitting_methods(methods, context);
         add_waiting_methods(methods, context);

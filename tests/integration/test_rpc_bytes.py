@@ -75,19 +75,6 @@ class Wire(IntegrationTest):
                 reply = self.node.raw_rpc('getblockcount', request_id=request_id)
                 self.assertEqual(json.loads(reply.body)['id'], request_id)
 
-    def test_bare_line_feeds_and_no_host(self):
-        body = b'{"method":"getblockcount","params":[],"id":7}'
-        connection = self.connect()
-        connection.send(f'POST / HTTP/1.1\n{self.auth()}\nContent-Length: {len(body)}\n\n'.encode() + body)
-        self.assertEqual(connection.read_reply().body, b'{"result":0,"error":null,"id":7}\n')
-
-    def test_http_1_0_closes(self):
-        body = b'{"method":"getblockcount","params":[],"id":7}'
-        connection = self.connect()
-        connection.send(f'POST / HTTP/1.0\r\n{self.auth()}\r\nContent-Length: {len(body)}\r\n\r\n'.encode() + body)
-        self.assertEqual(connection.read_reply().body, b'{"result":0,"error":null,"id":7}\n')
-        self.assertTrue(connection.at_end())
-
     def test_chunked_request_bodies(self):
         connection = self.connect()
         chunks = b'b\r\n{"method": \r\n' b'23\r\n"getblockcount","params":[],"id":7}\r\n' b'0\r\n\r\n'
@@ -102,19 +89,6 @@ class Wire(IntegrationTest):
         self.assertEqual(connection.read_reply().status, 100)
         connection.send(body)
         self.assertEqual(connection.read_reply().body, b'{"result":0,"error":null,"id":7}\n')
-
-    def test_a_thousand_pipelined_requests_are_answered_in_order(self):
-        connection = self.connect()
-        count = 1000
-        everything = b''.join(rpc_request(self.node.cookie, 'getblockhash', [0], request_id=i) for i in range(count))
-        connection.sock.settimeout(harness.seconds(60))
-        # Written from a second thread, since the answers fill the socket meanwhile.
-        import threading
-        writer = threading.Thread(target=connection.send, args=(everything,))
-        writer.start()
-        for i in range(count):
-            self.assertEqual(json.loads(connection.read_reply().body)['id'], i)
-        writer.join()
 
     def test_requests_byte_by_byte(self):
         connection = self.connect()

@@ -283,6 +283,46 @@ class Load(IntegrationTest):
         for client in clients:
             client.close()
 
+    def test_a_slow_reader_gets_all_of_a_blocks_json(self):
+        """Scenario 35: getblock 2 of a 4 MB block, read for several times the time-out, is whole. A client that stops
+        reading is cut, and can tell: it has got less than Content-Length says."""
+        daemon, chain = self.daemon('-rpcservertimeout=1', topics=()), self.chain()
+        coin, = chain.fund(daemon.submit, 1, regtest.FREE_WITNESS)
+        tx = regtest.spend(*coin, witness=[[bytes(3_900_000)]], script=regtest.FREE_WITNESS)
+        big = chain.mine(txs=[tx])
+        daemon.submit(big)
+        slow, stopped = (HttpConnection(daemon.rpc_port) for _ in range(2))
+        for client in (slow, stopped):
+            client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+            client.send(rpc_request(daemon.cookie, 'getblock', [big.hash, 2]))
+            while b'\r\n\r\n' not in client.buffer:
+                client.buffer += client.sock.recv(1000)
+        length = int(stopped.buffer.split(b'Content-Length: ')[1].split(b'\r\n')[0])
+        self.assertGreater(length, 2 * 2 * 3_900_000)  # digits of the transaction and of its witness
+        began, body = time.monotonic(), bytearray(slow.buffer)
+        whole = slow.buffer.index(b'\r\n\r\n') + 4 + length
+        for step in range(1, 26):
+            while len(body) < whole * step // 25:
+                piece = slow.sock.recv(whole * step // 25 - len(body))
+                self.assertTrue(piece, 'cut while reading')
+                body += piece
+            time.sleep(0.2)
+        self.assertGreater(time.monotonic() - began, 4)
+        slow.buffer = bytes(body)
+        got = json.loads(slow.read_reply().body)['result']['tx'][1]
+        self.assertEqual(got['hex'], tx.raw.hex())
+        self.assertEqual(got['vin'][0]['txinwitness'], ['00' * 3_900_000])
+        slow.close()
+        wait_until(lambda: daemon.rpc('getblockpubinfo')['rpc']['connections'] == 1, 30, 'the end of the client that stopped')
+        received = len(stopped.buffer.partition(b'\r\n\r\n')[2])
+        try:
+            while piece := stopped.sock.recv(1 << 20):
+                received += len(piece)
+        except ConnectionResetError:
+            pass
+        stopped.close()
+        self.assertLess(received, length)
+
     def test_a_batch_of_a_hundred_blocks_takes_no_memory_for_their_digits(self):
         """Scenario 35: 100 x getblock 0 in one batch arrive whole, with their length said before."""
         daemon, chain = self.daemon(topics=()), self.chain()

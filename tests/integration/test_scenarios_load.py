@@ -194,6 +194,58 @@ class Readers(IntegrationTest):
         self.assertEqual(problems, [])
         self.assertGreater(sum(counts), 0)
 
+    def test_raw_blocks_are_read_while_blocks_connect(self):
+        """Scenario 32: sixteen clients fetch a 2 MB block as bytes without a pause, ten blocks a second connect meanwhile."""
+        daemon, chain = self.daemon('-rest', topics=()), self.chain()
+        coin, = chain.fund(daemon.submit, 1, regtest.FREE_WITNESS)
+        tx = regtest.spend(*coin, witness=[[bytes(2_000_000)]], script=regtest.FREE_WITNESS)
+        big = chain.mine(txs=[tx])
+        daemon.submit(big)
+        request = f'GET /rest/block/{big.hash}.bin HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n'.encode()
+        raw, stop, problems, counts = big.raw, threading.Event(), [], []
+
+        def fetch():
+            body, done = memoryview(bytearray(len(raw))), 0
+            try:
+                with HttpConnection(daemon.rpc_port) as connection:
+                    while not stop.is_set():
+                        connection.send(request)
+                        while b'\r\n\r\n' not in connection.buffer:
+                            connection._more()
+                        head, _, begin = connection.buffer.partition(b'\r\n\r\n')
+                        connection.buffer, filled = b'', len(begin)
+                        body[:filled] = begin
+                        while filled < len(raw):
+                            filled += connection.sock.recv_into(body[filled:])
+                        if not head.startswith(b'HTTP/1.1 200 ') or body != raw:
+                            problems.append(head)
+                            return
+                        done += 1
+                counts.append(done)
+            except (ConnectionError, OSError, ValueError) as error:
+                problems.append(repr(error))
+        readers = [threading.Thread(target=fetch) for _ in range(16)]
+        for reader in readers:
+            reader.start()
+        took, began = [], time.monotonic()
+        for number in range(rounds(30)):
+            block = chain.mine()
+            time.sleep(max(0.0, began + number / 10 - time.monotonic()))
+            start = time.perf_counter()
+            daemon.submit(block)
+            took.append(time.perf_counter() - start)
+        lasted = time.monotonic() - began
+        stop.set()
+        for reader in readers:
+            reader.join()
+        print(f'{sum(counts)} blocks of {len(raw) >> 10} KiB in {lasted:.1f} s, submitblock beside them '
+              f'{statistics.median(took) * 1e3:.1f} ms (median)', file=sys.stderr)
+        self.assertEqual(problems, [])
+        self.assertEqual(len(counts), 16)
+        self.assertTrue(all(counts), counts)
+        # The clients share the cores with the daemon; what must not be is that a connection waits for their blocks.
+        self.assertLess(statistics.median(took), seconds(2))
+
     def test_a_burst_of_requests_is_slowed_down_not_refused(self):
         """Scenario 31's kind, for the methods that are here: 200 clients at once, all are answered."""
         daemon, chain = self.daemon(), self.chain()

@@ -23,10 +23,6 @@ constexpr std::uint8_t kOpPushData1 = 0x4c;
 constexpr std::uint8_t kOpPushData2 = 0x4d;
 constexpr std::uint8_t kOpPushData4 = 0x4e;
 
-bool in_money_range(Amount amount) {
-    return amount >= 0 && amount <= kMaxMoney;
-}
-
 bool is_pay_to_script_hash(ByteSpan script) {
     return script.size() == 23 && script[0] == 0xa9 && script[1] == 20 && script[22] == 0x87;
 }
@@ -99,13 +95,13 @@ std::string check_inputs(const TransactionView& transaction, std::span<const Coi
             return "bad-txns-premature-spend-of-coinbase";
         }
         value_in += coin.amount;
-        if (!in_money_range(coin.amount) || !in_money_range(value_in))
+        if (!is_in_money_range(coin.amount) || !is_in_money_range(value_in))
             return "bad-txns-inputvalues-outofrange";
     }
     const Amount out = value_out(transaction);
     if (value_in < out) return "bad-txns-in-belowout";
     fee = value_in - out;
-    if (!in_money_range(fee)) return "bad-txns-fee-outofrange";
+    if (!is_in_money_range(fee)) return "bad-txns-fee-outofrange";
     return {};
 }
 

@@ -13,10 +13,6 @@ constexpr std::size_t kMaxCoinbaseScript = 100;
 constexpr std::uint32_t kLockTimeThreshold = 500'000'000;  ///< below: a height; from here on: a time
 constexpr std::uint32_t kFinalSequence = 0xffffffff;
 
-bool is_in_money_range(Amount amount) {
-    return amount >= 0 && amount <= kMaxMoney;
-}
-
 const char* check_outputs(const TransactionView& transaction) {
     const char* broken = nullptr;
     Amount total = 0;

@@ -16,6 +16,9 @@ namespace blockpub {
 using Amount = std::int64_t;
 inline constexpr Amount kCoin = 100'000'000;
 inline constexpr Amount kMaxMoney = 21'000'000 * kCoin;
+[[nodiscard]] constexpr bool is_in_money_range(Amount amount) {
+    return amount >= 0 && amount <= kMaxMoney;
+}
 
 struct Outpoint {
     Txid txid;

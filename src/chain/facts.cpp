@@ -3,6 +3,7 @@
 
 #include "base/endian.hpp"
 #include "chain/input_checks.hpp"
+#include "primitives/compact_size.hpp"
 #include "primitives/sha256.hpp"
 
 #include <algorithm>
@@ -17,9 +18,8 @@ constexpr std::int64_t kCoinOverhead = 36 + 4 + 1;
 
 /// An output as it is serialized, and what Core counts for the coin.
 std::int64_t coin_size(ByteSpan script) {
-    const std::size_t size = script.size();
-    const int length_bytes = size < 253 ? 1 : size <= 0xffff ? 3 : 5;
-    return 8 + length_bytes + static_cast<std::int64_t>(size) + kCoinOverhead;
+    const std::size_t output = 8 + compact_size_length(script.size()) + script.size();
+    return static_cast<std::int64_t>(output) + kCoinOverhead;
 }
 
 std::int64_t median(std::vector<std::int64_t> values) {

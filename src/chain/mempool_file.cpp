@@ -2,6 +2,7 @@
 #include "chain/mempool_file.hpp"
 
 #include "base/endian.hpp"
+#include "primitives/compact_size.hpp"
 #include "primitives/reader.hpp"
 
 #include <fmt/format.h>
@@ -20,18 +21,6 @@ template <std::integral T>
 void put(std::vector<std::uint8_t>& out, T value) {
     out.resize(out.size() + sizeof value);
     write_le(out.data() + out.size() - sizeof value, value);
-}
-
-void put_compact_size(std::vector<std::uint8_t>& out, std::uint64_t value) {
-    if (value < 253) {
-        out.push_back(static_cast<std::uint8_t>(value));
-    } else if (value <= 0xffff) {
-        out.push_back(253);
-        put(out, static_cast<std::uint16_t>(value));
-    } else {
-        out.push_back(254);
-        put(out, static_cast<std::uint32_t>(value));
-    }
 }
 
 void put_bytes(std::vector<std::uint8_t>& out, ByteSpan bytes) {
@@ -76,7 +65,7 @@ Result<MempoolFileContents> decode_payload(ByteReader& reader) {
 std::vector<std::uint8_t> MempoolFile::encode(const MempoolFileContents& contents, const Key& key) {
     std::vector<std::uint8_t> file;
     put(file, kKeyedVersion);
-    put_compact_size(file, key.size());
+    append_compact_size(file, key.size());
     put_bytes(file, key);
     const std::size_t payload = file.size();
     put(file, std::uint64_t{contents.items.size()});
@@ -85,12 +74,12 @@ std::vector<std::uint8_t> MempoolFile::encode(const MempoolFileContents& content
         put(file, item.time);
         put(file, item.fee_delta);
     }
-    put_compact_size(file, contents.fee_deltas.size());
+    append_compact_size(file, contents.fee_deltas.size());
     for (const auto& [txid, delta] : contents.fee_deltas) {
         put_bytes(file, txid.wire_bytes());
         put(file, delta);
     }
-    put_compact_size(file, contents.unbroadcast.size());
+    append_compact_size(file, contents.unbroadcast.size());
     for (const Txid& txid : contents.unbroadcast) put_bytes(file, txid.wire_bytes());
     obfuscate(file, payload, key);
     return file;

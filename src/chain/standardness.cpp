@@ -3,6 +3,7 @@
 
 #include "chain/script_pushes.hpp"
 #include "primitives/block.hpp"
+#include "primitives/compact_size.hpp"
 #include "primitives/output_type.hpp"
 #include "primitives/script.hpp"
 
@@ -28,16 +29,11 @@ constexpr std::uint8_t kTapscriptLeaf = 0xc0;
 constexpr std::size_t kInputFrame = 32 + 4 + 1 + 4;
 constexpr std::size_t kKeySpend = 107;
 
-std::size_t compact_size_width(std::size_t value) {
-    if (value < 253) return 1;
-    return value <= 0xffff ? 3 : 5;
-}
-
 /// Whether spending the output would cost more than a third of it.
 bool is_dust(const TxOutput& output, FeeRate rate) {
     if (is_unspendable(output.script)) return output.amount < 0;
     const bool witness = witness_program(output.script).has_value();
-    const std::size_t size = 8 + compact_size_width(output.script.size()) + output.script.size() +
+    const std::size_t size = 8 + compact_size_length(output.script.size()) + output.script.size() +
                              kInputFrame + (witness ? kKeySpend / kWitnessScale : kKeySpend);
     return output.amount < rate.fee_for(static_cast<std::int64_t>(size));
 }

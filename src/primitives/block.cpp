@@ -2,6 +2,7 @@
 #include "primitives/block.hpp"
 
 #include "base/check.hpp"
+#include "primitives/compact_size.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -12,12 +13,6 @@ namespace {
 // Room is made ahead for as many transactions as are claimed, but not for more than the bytes could usually
 // hold.
 constexpr std::size_t kUsualTransaction = 60;
-
-std::size_t compact_size_length(std::uint64_t value) {
-    if (value < 253) return 1;
-    if (value <= 0xffff) return 3;
-    return value <= 0xffffffff ? 5 : 9;
-}
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 #include "primitives/partial_merkle_tree.hpp"
 
 #include "base/endian.hpp"
+#include "primitives/compact_size.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,23 +12,6 @@ namespace {
 
 /// As many transactions as a block can hold: its weight by that of the smallest, 240.
 constexpr std::uint32_t kMaxLeaves = 4'000'000 / 240;
-
-void append_compact_size(std::vector<std::uint8_t>& out, std::size_t size) {
-    std::array<std::uint8_t, 5> bytes;
-    std::size_t length = 1;
-    if (size < 253) {
-        bytes[0] = static_cast<std::uint8_t>(size);
-    } else if (size <= 0xffff) {
-        bytes[0] = 253;
-        write_le(bytes.data() + 1, static_cast<std::uint16_t>(size));
-        length = 3;
-    } else {
-        bytes[0] = 254;
-        write_le(bytes.data() + 1, static_cast<std::uint32_t>(size));
-        length = 5;
-    }
-    out.insert(out.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(length));
-}
 
 class Prover {
  public:

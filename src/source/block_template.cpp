@@ -3,6 +3,7 @@
 
 #include "base/check.hpp"
 #include "base/endian.hpp"
+#include "primitives/compact_size.hpp"
 #include "primitives/merkle.hpp"
 #include "primitives/retarget.hpp"
 #include "primitives/sha256.hpp"
@@ -36,18 +37,6 @@ template <std::integral T>
 void append_le(Bytes& out, T value) {
     out.resize(out.size() + sizeof value);
     write_le(&out[out.size() - sizeof value], value);
-}
-
-void append_compact_size(Bytes& out, std::uint64_t value) {
-    if (value < 253) {
-        out.push_back(static_cast<std::uint8_t>(value));
-    } else if (value <= 0xffff) {
-        out.push_back(253);
-        append_le(out, static_cast<std::uint16_t>(value));
-    } else {
-        out.push_back(254);
-        append_le(out, static_cast<std::uint32_t>(value));
-    }
 }
 
 void append_output(Bytes& out, Amount amount, ByteSpan script) {

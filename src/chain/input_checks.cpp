@@ -3,7 +3,10 @@
 
 #include "primitives/block.hpp"
 #include "primitives/fee_rate.hpp"
+#include "primitives/opcodes.hpp"
+#include "primitives/output_type.hpp"
 #include "primitives/script.hpp"
+#include "primitives/script_reader.hpp"
 
 #include <fmt/format.h>
 
@@ -17,45 +20,18 @@ constexpr std::uint32_t kSequenceIsTime = 1U << 22;
 constexpr std::uint32_t kSequenceMask = 0xffff;
 constexpr int kSequenceGranularity = 9;  // 512 seconds
 
-constexpr std::uint8_t kOp1 = 0x51;
-constexpr std::uint8_t kOp16 = 0x60;
-constexpr std::uint8_t kOpPushData1 = 0x4c;
-constexpr std::uint8_t kOpPushData2 = 0x4d;
-constexpr std::uint8_t kOpPushData4 = 0x4e;
-
-bool is_pay_to_script_hash(ByteSpan script) {
-    return script.size() == 23 && script[0] == 0xa9 && script[1] == 20 && script[22] == 0x87;
-}
-
 /// What the last operation of a script of pushes puts on the stack; nothing for a script that is more than
 /// pushes, or cut off. Numbers and an empty script push nothing that could be a script.
 std::optional<ByteSpan> last_push(ByteSpan script) {
-    ByteReader reader(script);
+    ScriptReader reader(script);
+    ScriptInstruction instruction;
     ByteSpan data;
-    while (reader.remaining() > 0) {
-        const auto opcode = reader.le<std::uint8_t>();
-        if (opcode > kOp16) return std::nullopt;
-        std::uint64_t size = opcode < kOpPushData1 ? opcode : 0;
-        if (opcode == kOpPushData1) size = reader.le<std::uint8_t>();
-        if (opcode == kOpPushData2) size = reader.le<std::uint16_t>();
-        if (opcode == kOpPushData4) size = reader.le<std::uint32_t>();
-        data = reader.take(size);
-        if (!reader.ok()) return std::nullopt;
+    while (reader.next(instruction)) {
+        if (instruction.opcode > kOp16) return std::nullopt;
+        data = instruction.data;
     }
+    if (!reader.done()) return std::nullopt;
     return data;
-}
-
-struct WitnessProgram {
-    unsigned version;
-    ByteSpan program;
-};
-
-std::optional<WitnessProgram> witness_program(ByteSpan script) {
-    if (script.size() < 4 || script.size() > 42) return std::nullopt;
-    if (script[0] != 0 && (script[0] < kOp1 || script[0] > kOp16)) return std::nullopt;
-    if (std::size_t{script[1]} + 2 != script.size()) return std::nullopt;
-    return WitnessProgram{.version = script[0] == 0 ? 0U : script[0] - kOp1 + 1U,
-                          .program = script.subspan(2)};
 }
 
 /// Signature operations that a witness stands for; `last_item` is its last one, if it has any.

@@ -11,8 +11,6 @@
 
 namespace blockpub {
 
-/// Whether the script only pushes, and is whole.
-[[nodiscard]] bool is_push_only(ByteSpan script);
 /// What running a script of pushes leaves on top of the stack; nothing when it pushes nothing, does anything
 /// else, or pushes more than 520 bytes at once.
 [[nodiscard]] std::optional<std::vector<std::uint8_t>> top_of_pushes(ByteSpan script);

@@ -10,6 +10,7 @@ inline constexpr std::uint8_t kOp0 = 0x00;
 inline constexpr std::uint8_t kOpPushData1 = 0x4c;
 inline constexpr std::uint8_t kOpPushData2 = 0x4d;
 inline constexpr std::uint8_t kOpPushData4 = 0x4e;
+inline constexpr std::uint8_t kOp1Negate = 0x4f;
 inline constexpr std::uint8_t kOp1 = 0x51;
 inline constexpr std::uint8_t kOp16 = 0x60;
 inline constexpr std::uint8_t kOpReturn = 0x6a;

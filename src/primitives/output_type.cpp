@@ -3,6 +3,7 @@
 
 #include "primitives/opcodes.hpp"
 #include "primitives/public_key.hpp"
+#include "primitives/script.hpp"
 #include "primitives/script_reader.hpp"
 
 namespace blockpub {
@@ -12,10 +13,6 @@ constexpr std::size_t kHashSize = 20;
 constexpr std::size_t kWideHashSize = 32;
 constexpr std::size_t kMinWitnessScript = 4;
 constexpr std::size_t kMaxWitnessScript = 42;
-
-bool is_pay_to_script_hash(ByteSpan script) {
-    return script.size() == 23 && script[0] == kOpHash160 && script[1] == kHashSize && script[22] == kOpEqual;
-}
 
 bool is_pay_to_pubkey_hash(ByteSpan script) {
     return script.size() == 25 && script[0] == kOpDup && script[1] == kOpHash160 && script[2] == kHashSize &&
@@ -31,15 +28,6 @@ bool is_pay_to_pubkey(ByteSpan script) {
 bool is_anchor(const WitnessProgram& witness) {
     return witness.version == 1 && witness.program.size() == 2 && witness.program[0] == 0x4e &&
            witness.program[1] == 0x73;
-}
-
-bool is_push_only(ByteSpan script) {
-    ScriptInstruction instruction;
-    ScriptReader reader(script);
-    while (!reader.done()) {
-        if (!reader.next(instruction) || instruction.opcode > kOp16) return false;
-    }
-    return true;
 }
 
 /// A count from 1 to 20 in its shortest form; 17 to 20 take a push of one byte.
@@ -62,6 +50,10 @@ OutputType witness_type(const WitnessProgram& witness) {
 }
 
 }  // namespace
+
+bool is_pay_to_script_hash(ByteSpan script) {
+    return script.size() == 23 && script[0] == kOpHash160 && script[1] == kHashSize && script[22] == kOpEqual;
+}
 
 std::optional<WitnessProgram> witness_program(ByteSpan script) {
     if (script.size() < kMinWitnessScript || script.size() > kMaxWitnessScript ||

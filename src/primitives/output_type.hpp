@@ -32,6 +32,9 @@ enum class OutputType : std::uint8_t {
 /// As `type` of a scriptPubKey in RPC.
 [[nodiscard]] std::string_view output_type_name(OutputType type);
 
+/// Source: BIP 16.
+[[nodiscard]] bool is_pay_to_script_hash(ByteSpan script);
+
 /// A witness program. Source: BIP 141.
 struct WitnessProgram {
     unsigned version = 0;

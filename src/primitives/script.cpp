@@ -3,6 +3,7 @@
 
 #include "base/endian.hpp"
 #include "primitives/opcodes.hpp"
+#include "primitives/script_reader.hpp"
 
 #include <array>
 
@@ -10,25 +11,6 @@ namespace blockpub {
 namespace {
 
 constexpr unsigned kMaxKeysPerMultisig = 20;
-
-// One instruction off the front of `script`. Result: false where it is cut short.
-bool take_instruction(ByteSpan& script, std::uint8_t& opcode) {
-    opcode = script.front();
-    script = script.subspan(1);
-    if (opcode > kOpPushData4) return true;
-    std::size_t width = 0;
-    std::size_t size = opcode;
-    if (opcode == kOpPushData1) width = 1;
-    if (opcode == kOpPushData2) width = 2;
-    if (opcode == kOpPushData4) width = 4;
-    if (script.size() < width) return false;
-    if (width == 1) size = script.front();
-    if (width == 2) size = read_le<std::uint16_t>(script.data());
-    if (width == 4) size = read_le<std::uint32_t>(script.data());
-    if (script.size() - width < size) return false;
-    script = script.subspan(width + size);
-    return true;
-}
 
 }  // namespace
 
@@ -63,12 +45,22 @@ void push_number(Script& script, std::int64_t number) {
     push_data(script, bytes);
 }
 
+bool is_push_only(ByteSpan script) {
+    ScriptReader reader(script);
+    ScriptInstruction instruction;
+    while (reader.next(instruction)) {
+        if (instruction.opcode > kOp16) return false;
+    }
+    return reader.done();
+}
+
 unsigned count_sigops(ByteSpan script, bool accurate) {
     unsigned count = 0;
     std::uint8_t last = 0xff;
-    while (!script.empty()) {
-        std::uint8_t opcode = 0;
-        if (!take_instruction(script, opcode)) break;
+    ScriptReader reader(script);
+    ScriptInstruction instruction;
+    while (reader.next(instruction)) {
+        const std::uint8_t opcode = instruction.opcode;
         if (opcode == kOpCheckSig || opcode == kOpCheckSigVerify) {
             ++count;
         } else if (opcode == kOpCheckMultisig || opcode == kOpCheckMultisigVerify) {

@@ -21,6 +21,9 @@ void push_data(Script& script, ByteSpan data);
 /// Appends a number as a script number push (OP_0, OP_1..16, OP_1NEGATE, or bytes), as CScript's operator<<.
 void push_number(Script& script, std::int64_t number);
 
+/// Whether the script only pushes, and is whole. Source: Bitcoin Core src/script/script.cpp, IsPushOnly.
+[[nodiscard]] bool is_push_only(ByteSpan script);
+
 /// Legacy signature operations of a script; with `accurate`, OP_CHECKMULTISIG counts the number before it.
 /// Source: Bitcoin Core src/script/script.cpp, GetSigOpCount.
 [[nodiscard]] unsigned count_sigops(ByteSpan script, bool accurate);

@@ -31,9 +31,13 @@ class ScriptReader {
         instruction = {};
         if (rest_.empty()) return false;
         const std::uint8_t opcode = rest_.front();
+        if (opcode > kOpPushData4) {
+            instruction.opcode = opcode;
+            rest_ = rest_.subspan(1);
+            return true;
+        }
         std::size_t width = 0;
-        std::size_t size = 0;
-        if (opcode < kOpPushData1) size = opcode;
+        std::size_t size = opcode;
         if (opcode == kOpPushData1) width = 1;
         if (opcode == kOpPushData2) width = 2;
         if (opcode == kOpPushData4) width = 4;

@@ -5,6 +5,7 @@
 #include "base/endian.hpp"
 #include "primitives/compact_size.hpp"
 #include "primitives/merkle.hpp"
+#include "primitives/opcodes.hpp"
 #include "primitives/retarget.hpp"
 #include "primitives/sha256.hpp"
 #include "primitives/subsidy.hpp"
@@ -24,7 +25,6 @@ using Bytes = std::vector<std::uint8_t>;
 
 constexpr std::int32_t kBlockVersion = 0x20000000;  // version bits, none of them set
 constexpr std::size_t kMedianTimeSpan = 11;
-constexpr std::uint8_t kOp0 = 0x00;
 /// OP_RETURN, a push of 36 bytes, and BIP 141's mark.
 constexpr std::array<std::uint8_t, 6> kCommitmentPrefix{0x6a, 0x24, 0xaa, 0x21, 0xa9, 0xed};
 constexpr std::array<std::uint8_t, 32> kReservedValue{};

@@ -5,6 +5,7 @@
 #include "chain/input_checks.hpp"
 #include "chain/script_pushes.hpp"
 #include "chain/transaction_checks.hpp"
+#include "primitives/script.hpp"
 
 #include <vector>
 

@@ -2,6 +2,7 @@
 #include "chain/standardness.hpp"
 
 #include "chain/script_pushes.hpp"
+#include "primitives/script.hpp"
 #include "support/block_builder.hpp"
 #include "support/regtest_chain.hpp"
 

@@ -202,8 +202,8 @@ Refusal CandidateChecks::find_ancestors(MempoolCandidate& candidate, const Accep
     const MempoolTransaction& transaction = *candidate.transaction;
     const std::int64_t vsize = candidate.entry->vsize;
     MempoolFamilyLimits limits = pool_.options().policy.limits;
-    if (candidate.conflicts.size() == 1 && rules.may_replace) {
-        // What it replaces no longer counts.
+    if (candidate.conflicts.size() == 1 && rules.carve_out) {
+        // What it replaces no longer counts; what each of several replaces cannot be said before they are in.
         limits.descendant_count += 1;
         limits.descendant_vsize += (*candidate.conflicts.begin())->descendants.vsize;
     }

@@ -22,7 +22,7 @@ struct AcceptRules {
     bool test = false;           ///< nothing is changed
     bool may_replace = true;
     bool may_evict_sibling = true;
-    bool carve_out = true;     ///< one small child more than the limit
+    bool carve_out = true;     ///< one small child more than the limit, and room in place of what it replaces
     bool in_package = false;   ///< the size is limited when all of the package is in
     bool package_fee = false;  ///< the package's fee rate counts, not its own
     std::optional<FeeRate> max_rate;

@@ -156,6 +156,24 @@ TEST_CASE("a family has its limits, and a small child more may join a parent tha
           "too-long-mempool-chain, too many descendants for tx " + hex_of(wide) + " [limit: 25]");
 }
 
+TEST_CASE("in a full family one may replace another, but not as part of a package") {
+    Funded node;
+    const TransactionSpec head = pay({node.coinbase(0)}, kCoin, 24);
+    CHECK(node.submit(head) == "accepted");
+    for (std::uint32_t i = 0; i < 24; ++i)
+        CHECK(node.submit(pay({output_of(head, i)}, kCoin - kFee)) == "accepted");
+    CHECK(node.board.find(head.txid())->descendants.count == 25);
+    const TransactionSpec parent = pay({node.coinbase(1)}, kReward - kFee);
+    const TransactionSpec child = pay({output_of(parent), output_of(head)}, kReward - 5 * kFee);
+    const auto outcome = must(node.service->submit_package(
+        {MempoolNode::decode(head), MempoolNode::decode(parent), MempoolNode::decode(child)}, std::nullopt));
+    const TransactionOutcome& refused = outcome.outcomes.at(MempoolNode::decode(child)->wtxid());
+    CHECK_FALSE(refused.accepted());
+    CHECK(refused.refusal.text().starts_with("too-long-mempool-chain"));
+    CHECK(node.has(parent));
+    CHECK(node.submit(pay({output_of(head)}, kCoin - 5 * kFee)) == "accepted");
+}
+
 TEST_CASE("transactions of version 3 keep to one parent and one child") {
     Funded node;
     const auto v3 = [](TransactionSpec spec) {

@@ -41,7 +41,7 @@ class Mempool final : public MempoolFollower {
     Mempool(const MempoolOptions& options, MempoolBoard& board);
 
     [[nodiscard]] bool follows_blocks() const override {
-        return !pool_.graph().empty() || disconnecting_ || pool_.has_risen();
+        return !pool_.graph().empty() || !pool_.deltas().empty() || disconnecting_ || pool_.has_risen();
     }
     void block_connected(const ParsedBlock& block) override;
     void block_disconnected(const ParsedBlock& block) override;

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <limits>
+#include <map>
 #include <set>
 #include <thread>
 
@@ -212,6 +213,18 @@ TEST_CASE("prioritising counts in every judgement, and has its bounds") {
     CHECK(must(node.service->contents()).items.front().fee_delta == kMaxMoney);
     node.mine_block({a, b});
     CHECK(must(node.service->contents()).fee_deltas.empty());
+}
+
+TEST_CASE("a block ends the prioritising of what it has, also when the mempool is empty") {
+    MempoolNode node;
+    node.mine(102);
+    const TransactionSpec taken = pay({node.coinbase(0)}, kReward - kFee);
+    const TransactionSpec other = pay({node.coinbase(1)}, kReward - kFee);
+    MempoolFileContents file;
+    file.fee_deltas = {{taken.txid(), 1000}, {other.txid(), 2000}};
+    must(node.service->load(file, {}));
+    node.mine_block({taken});
+    CHECK(must(node.service->contents()).fee_deltas == std::map<Txid, std::int64_t>{{other.txid(), 2000}});
 }
 
 TEST_CASE("readers see changes whole, and need no chain lock") {

@@ -27,16 +27,20 @@ constexpr milliseconds kFirstPause{100};
 constexpr milliseconds kLongestPause{10'000};
 constexpr std::chrono::seconds kReportEvery{30};
 
+/// Result: false, and nothing appended, when the facts are damaged.
+bool append_facts(ByteSpan bytes, const BlockHash& hash, Rows& rows) {
+    const auto facts = FactsView::open(bytes);
+    if (!facts) return false;
+    for (std::size_t i = 0; i < facts->count(); ++i) rows.emplace_back(Txid::from_wire(facts->txid(i)), hash);
+    return true;
+}
+
 /// Appends the ids of a block's transactions: from its facts, or else from a parse.
 Result<void> append_rows(const Store& store, const BlockHash& hash, const HeaderRecord& record, Rows& rows) {
     if (record.facts) {
         const auto bytes = store.read_blob(*record.facts);
-        if (!bytes) return std::unexpected(bytes.error());
-        const auto facts = FactsView::open(bytes->bytes());
-        if (!facts) return std::unexpected(facts.error());
-        for (std::size_t i = 0; i < facts->count(); ++i)
-            rows.emplace_back(Txid::from_wire(facts->txid(i)), hash);
-        return {};
+        if (!bytes && bytes.error().code == Errc::io) return std::unexpected(bytes.error());
+        if (bytes && append_facts(bytes->bytes(), hash, rows)) return {};
     }
     if (!record.block) return fail(Errc::unavailable, "block is not here");
     auto raw = store.read_blob(*record.block);

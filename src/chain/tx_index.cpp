@@ -8,6 +8,8 @@
 #include "primitives/header.hpp"
 #include "store/tx_table.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -51,14 +53,16 @@ Result<void> append_rows(const Store& store, const BlockHash& hash, const Header
     return {};
 }
 
-/// Reads what comes behind `from`, up to a batch. Genesis, whose coinbase nobody can ask for, is left out.
 struct Batch {
     Rows rows;
     Tip best;
-    bool at_tip = false;
+    bool more = true;  ///< there is more to read at once
 };
 
-Result<Batch> read_batch(const Store& store, const Tip& from, const std::stop_token& stop) {
+/// Reads what comes behind `from` up to `durable`, or up to a batch. Genesis, whose coinbase nobody can ask
+/// for, is left out.
+Result<Batch> read_batch(const Store& store, const Tip& from, const Tip& durable,
+                         const std::stop_token& stop) {
     Batch batch{.rows = {}, .best = from};
     while (batch.rows.size() < kBatchRows && !stop.stop_requested()) {
         // A snapshot a block: none is held over a read of the disk.
@@ -67,6 +71,14 @@ Result<Batch> read_batch(const Store& store, const Tip& from, const std::stop_to
         {
             const auto snapshot = store.snapshot();
             if (!snapshot) return std::unexpected(snapshot.error());
+            // A step that leaves it may be lost in a crash, and what is behind it with that: its release is
+            // waited for.
+            const auto there = snapshot->active(durable.height);
+            if (!there && there.error().code != Errc::not_found) return std::unexpected(there.error());
+            if (!there || *there != durable.hash) {
+                batch.more = false;
+                return batch;
+            }
             // Back to where the chain and the index agree.
             while (batch.best.height.value > 0) {
                 const auto active = snapshot->active(batch.best.height);
@@ -77,12 +89,12 @@ Result<Batch> read_batch(const Store& store, const Tip& from, const std::stop_to
                 batch.best = {.hash = BlockHeader::decode(left->header).previous,
                               .height = batch.best.height.previous()};
             }
-            const auto next = snapshot->active(batch.best.height.next());
-            if (!next && next.error().code != Errc::not_found) return std::unexpected(next.error());
-            if (!next) {
-                batch.at_tip = true;
+            if (batch.best.height >= durable.height) {
+                batch.more = false;
                 return batch;
             }
+            const auto next = snapshot->active(batch.best.height.next());
+            if (!next) return std::unexpected(next.error());
             hash = *next;
             auto found = snapshot->header(*hash);
             if (!found) return forward_error(found);
@@ -99,18 +111,20 @@ Result<Batch> read_batch(const Store& store, const Tip& from, const std::stop_to
 }  // namespace
 
 struct TxIndex::Impl final : EventHandler {
-    Impl(const TxIndexOptions& options, std::unique_ptr<TxTable> t, const Tip& best)
-        : store(*options.store), log(options.logger, LogCategory::store), table(std::move(t)) {
-        shown.best = best;
-    }
+    Impl(const TxIndexOptions& options, std::unique_ptr<TxTable> t)
+        : store(*options.store), log(options.logger, LogCategory::store), table(std::move(t)) {}
 
     void on_event(const Event& event) override {
-        if (!std::holds_alternative<UpdatedBlockTip>(event)) return;
+        const auto* const tip = std::get_if<UpdatedBlockTip>(&event);
+        if (tip == nullptr) return;
         const MutexLock lock(mutex);
+        durable = {.hash = tip->tip_hash, .height = tip->tip_height};
         ++changes;
         changed.notify_all();
     }
 
+    /// Finds where the index stands, and the chain.
+    [[nodiscard]] Result<void> begin(const std::filesystem::path& directory);
     void follow(const std::stop_token& stop);
     /// One batch. Result: whether there is more to do at once.
     [[nodiscard]] Result<bool> step(const std::stop_token& stop);
@@ -132,11 +146,35 @@ struct TxIndex::Impl final : EventHandler {
     mutable Mutex mutex;
     CondVar changed;
     std::uint64_t changes BLOCKPUB_GUARDED_BY(mutex) = 0;
+    Tip durable BLOCKPUB_GUARDED_BY(mutex);  // the tip that was released last: the index never passes it
     Status shown BLOCKPUB_GUARDED_BY(mutex);
     steady_clock::time_point reported = steady_clock::now();  // only on the index's thread
     std::optional<Subscription> subscription;
     std::jthread thread;
 };
+
+Result<void> TxIndex::Impl::begin(const std::filesystem::path& directory) {
+    const auto best = table->best();
+    if (!best) return std::unexpected(best.error());
+    const auto snapshot = store.snapshot();
+    if (!snapshot) return std::unexpected(snapshot.error());
+    const auto tip = snapshot->tip();
+    if (!tip) return std::unexpected(tip.error());
+    const auto genesis = snapshot->active({0});
+    if (!genesis) return std::unexpected(genesis.error());
+    const Tip from = best->value_or(Tip{.hash = *genesis, .height = {0}});
+    if (auto known = snapshot->header(from.hash); !known) {
+        if (known.error().code != Errc::not_found) return forward_error(known);
+        return fail(Errc::unsupported,
+                    fmt::format("{}: made from another store, whose block {} is not in this one; remove the "
+                                "directory txindex to have it made again",
+                                directory.string(), from.hash.display_hex()));
+    }
+    const MutexLock lock(mutex);
+    shown.best = from;
+    if (changes == 0) durable = *tip;
+    return {};
+}
 
 void TxIndex::Impl::report(bool finished) {
     const Status now = status();
@@ -150,8 +188,14 @@ void TxIndex::Impl::report(bool finished) {
 }
 
 Result<bool> TxIndex::Impl::step(const std::stop_token& stop) {
-    const Tip from = status().best;
-    auto batch = read_batch(store, from, stop);
+    Tip from;
+    Tip until;
+    {
+        const MutexLock lock(mutex);
+        from = shown.best;
+        until = durable;
+    }
+    auto batch = read_batch(store, from, until, stop);
     if (!batch) return forward_error(batch);
     if (batch->best != from) {
         if (auto written = table->write(batch->rows, batch->best); !written) return forward_error(written);
@@ -160,11 +204,11 @@ Result<bool> TxIndex::Impl::step(const std::stop_token& stop) {
     {
         const MutexLock lock(mutex);
         shown.best = batch->best;
-        just_synced = batch->at_tip && !shown.synced;
-        shown.synced = shown.synced || batch->at_tip;
+        just_synced = shown.best == until && !shown.synced;
+        shown.synced = shown.synced || just_synced;
     }
     report(just_synced);
-    return !batch->at_tip;
+    return batch->more;
 }
 
 void TxIndex::Impl::pause(milliseconds length, const std::stop_token& stop) {
@@ -203,24 +247,14 @@ TxIndex::~TxIndex() {
 }
 
 Result<std::unique_ptr<TxIndex>> TxIndex::start(const TxIndexOptions& options) {
-    auto table = TxTable::open({.directory = options.directory / "txindex",
-                                .map_bytes = options.map_bytes,
-                                .min_free_disk = options.min_free_disk});
+    const std::filesystem::path directory = options.directory / "txindex";
+    auto table = TxTable::open(
+        {.directory = directory, .map_bytes = options.map_bytes, .min_free_disk = options.min_free_disk});
     if (!table) return forward_error(table);
-    auto best = (*table)->best();
-    if (!best) return forward_error(best);
-    Tip from;
-    if (*best) {
-        from = **best;
-    } else {
-        const auto snapshot = options.store->snapshot();
-        if (!snapshot) return std::unexpected(snapshot.error());
-        const auto genesis = snapshot->active({0});
-        if (!genesis) return std::unexpected(genesis.error());
-        from.hash = *genesis;
-    }
-    auto impl = std::make_unique<Impl>(options, *std::move(table), from);
+    auto impl = std::make_unique<Impl>(options, *std::move(table));
+    // Before the chain is looked at, so that no tip falls between the two.
     impl->subscription.emplace(options.bus->subscribe("txindex-wake", *impl));
+    if (auto begun = impl->begin(directory); !begun) return forward_error(begun);
     impl->thread =
         start_thread("txindex", [raw = impl.get()](const std::stop_token& stop) { raw->follow(stop); });
     return std::unique_ptr<TxIndex>(new TxIndex(std::move(impl)));

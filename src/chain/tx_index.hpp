@@ -28,6 +28,7 @@ struct TxIndexOptions {
 /// -txindex: follows the active chain on a thread of its own and remembers which block has each transaction.
 /// On an existing store it begins at genesis, and says in the log how far it has come.
 ///
+/// It stays behind what has been released, so that no crash takes blocks from under it.
 /// A block that leaves the active chain keeps its rows until other blocks take its transactions, as in Core.
 /// Thread safety: every method from any thread.
 /// Ownership: borrows all that the options point to, which must outlive it.
@@ -36,7 +37,7 @@ struct TxIndexOptions {
 /// stops writing for good.
 class TxIndex final : public TransactionIndex {
  public:
-    /// Errors: those of TxTable::open.
+    /// Errors: those of TxTable::open; unsupported for an index of another store.
     [[nodiscard]] static Result<std::unique_ptr<TxIndex>> start(const TxIndexOptions& options);
     ~TxIndex() override;
 

@@ -110,6 +110,25 @@ TEST_CASE("the index follows a reorganization, also one that it slept through") 
     wait_for(*index, chain.tip());
 }
 
+TEST_CASE("an index of another store is refused at the start, with what to do") {
+    const TemporaryDirectory directory;
+    const std::vector<BuiltBlock> blocks = build_branch(regtest_genesis(), 3, 1);
+    {
+        RegtestChain chain;
+        chain.submit_all(blocks);
+        wait_for(*start_index(chain, directory), blocks.back().hash);
+    }
+    RegtestChain other;
+    other.submit_all(build_branch(regtest_genesis(), 5, 2));
+    const auto refused = TxIndex::start({.directory = directory.path(),
+                                         .map_bytes = std::uint64_t{1} << 28,
+                                         .store = &other.store(),
+                                         .bus = &other.bus(),
+                                         .logger = nullptr});
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().context.ends_with("remove the directory txindex to have it made again"));
+}
+
 TEST_CASE("where the facts of a block are damaged the index reads the block") {
     MempoolNode node;
     node.mine(101);

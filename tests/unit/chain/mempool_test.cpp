@@ -5,11 +5,13 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <limits>
 #include <map>
 #include <set>
 #include <thread>
+#include <vector>
 
 using namespace blockpub;
 using namespace blockpub::test;
@@ -225,6 +227,43 @@ TEST_CASE("a block ends the prioritising of what it has, also when the mempool i
     must(node.service->load(file, {}));
     node.mine_block({taken});
     CHECK(must(node.service->contents()).fee_deltas == std::map<Txid, std::int64_t>{{other.txid(), 2000}});
+}
+
+TEST_CASE("what is shown while others read is applied whole, and in its order") {
+    constexpr std::uint64_t kUpdates = 300;
+    constexpr std::uint64_t kKept = 8;
+    std::vector<MempoolRow> rows(kUpdates);
+    for (std::uint64_t i = 0; i < kUpdates; ++i)
+        rows[i].transaction = MempoolNode::decode(pay({Outpoint{}}, static_cast<Amount>(i)));
+    MempoolBoard board;
+    std::atomic<bool> stop = false;
+    std::atomic<unsigned> broken = 0;
+    const auto read = [&] {
+        std::uint64_t last = 1;
+        while (!stop) {
+            const MempoolBoard::All all = board.all();
+            broken += all.rows.size() == std::min(all.next_sequence.value - 1, kKept) ? 0 : 1;
+            broken += all.next_sequence.value >= last ? 0 : 1;
+            last = all.next_sequence.value;
+        }
+    };
+    std::thread one(read);
+    std::thread two(read);
+    for (std::uint64_t i = 0; i < kUpdates; ++i) {
+        MempoolBoard::Update update;
+        update.rows.push_back(rows[i]);
+        if (i >= kKept) update.gone.insert(rows[i - kKept].transaction->txid());
+        update.summary.next_sequence = MempoolSequence{i + 2};
+        board.publish(std::move(update));
+        // Whoever caused a change sees it when the call is over.
+        CHECK(board.summary().next_sequence.value == i + 2);
+        CHECK(board.find(rows[i].transaction->txid()));
+    }
+    stop = true;
+    one.join();
+    two.join();
+    CHECK(broken == 0);
+    CHECK(board.all().rows.size() == kKept);
 }
 
 TEST_CASE("readers see changes whole, and need no chain lock") {

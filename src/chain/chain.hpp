@@ -117,9 +117,11 @@ class Chain {
     [[nodiscard]] virtual Result<std::string> test_block(SharedBytes raw) = 0;
 
     /// Runs `work` on the chain thread, with the tip that transactions are to be held against; what it
-    /// changes in the mempool is shown, and released behind all steps so far, when the call returns.
+    /// changes in the mempool is shown, and released behind all steps so far, when the call returns. `work`
+    /// must own what it uses, but for what outlives the chain thread: it may run on after the call has given
+    /// up.
     [[nodiscard]] virtual Result<void> on_mempool(
-        const std::function<Result<void>(const HeaderNode& tip)>& work) = 0;
+        std::function<Result<void>(const HeaderNode& tip)> work) = 0;
 
     /// Marks the beginning and the end of an import: initial download holds between, and steps share commits.
     /// The end waits until all that was handed in is committed and released.

@@ -114,8 +114,8 @@ Result<std::string> ChainThread::test_block(SharedBytes raw) {
     return std::move(trial->answer);
 }
 
-Result<void> ChainThread::on_mempool(const std::function<Result<void>(const HeaderNode& tip)>& work) {
-    return call([&](ChainCore& core) { return core.on_mempool(work); });
+Result<void> ChainThread::on_mempool(std::function<Result<void>(const HeaderNode& tip)> work) {
+    return call([work = std::move(work)](ChainCore& core) { return core.on_mempool(work); });
 }
 
 std::optional<Error> ChainThread::refusal_locked() const {

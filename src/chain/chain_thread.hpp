@@ -38,8 +38,7 @@ class ChainThread final : public Chain, private RetryWait {
     [[nodiscard]] Result<void> reconsider_block(const BlockHash& hash) override;
     [[nodiscard]] Result<void> precious_block(const BlockHash& hash) override;
     [[nodiscard]] Result<std::string> test_block(SharedBytes raw) override;
-    [[nodiscard]] Result<void> on_mempool(
-        const std::function<Result<void>(const HeaderNode& tip)>& work) override;
+    [[nodiscard]] Result<void> on_mempool(std::function<Result<void>(const HeaderNode& tip)> work) override;
     void begin_import() override BLOCKPUB_EXCLUDES(queue_lock_);
     [[nodiscard]] Result<void> end_import() override;
     [[nodiscard]] Result<void> import_block(ParsedBlock block) override;

@@ -65,7 +65,6 @@ class MempoolPool {
 
     /// Transactions of ours that no peer has asked for yet.
     void add_unbroadcast(const Txid& txid);
-    void remove_unbroadcast(const Txid& txid);
     [[nodiscard]] const std::set<Txid>& unbroadcast() const { return unbroadcast_; }
 
     /// What happened since the last call, in order.
@@ -76,6 +75,7 @@ class MempoolPool {
  private:
     [[nodiscard]] MempoolSequence take_sequence();
     void expire(std::int64_t before);
+    void remove_unbroadcast(const Txid& txid);
     void note_removed_rate(FeeRate rate);
 
     const MempoolOptions options_;

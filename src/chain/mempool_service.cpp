@@ -2,6 +2,7 @@
 #include "chain/mempool_service.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace blockpub {
@@ -10,75 +11,86 @@ namespace {
 /// Transactions of a file that one piece of the chain thread's work takes in.
 constexpr std::size_t kLoadedAtOnce = 100;
 
-/// Runs `work` on the chain thread and brings its outcome back.
+/// Runs `work` on the chain thread and brings its outcome back. `work` must own what it uses but for the
+/// mempool: see Chain::on_mempool.
 template <class T, class Work>
-Result<T> outcome_of(Chain& chain, Work&& work) {
-    std::optional<T> outcome;
-    auto done = chain.on_mempool([&](const HeaderNode& tip) -> Result<void> {
-        Result<T> got = work(tip);
-        if (!got) return std::unexpected(std::move(got.error()));
-        outcome.emplace(std::move(*got));
-        return {};
-    });
+Result<T> outcome_of(Chain& chain, Work work) {
+    const auto outcome = std::make_shared<std::optional<T>>();
+    auto done =
+        chain.on_mempool([outcome, work = std::move(work)](const HeaderNode& tip) mutable -> Result<void> {
+            Result<T> got = work(tip);
+            if (!got) return std::unexpected(std::move(got.error()));
+            outcome->emplace(std::move(*got));
+            return {};
+        });
     if (!done) return std::unexpected(std::move(done.error()));
-    return std::move(*outcome);
+    return std::move(**outcome);
+}
+
+MempoolFileContents marks_of(const MempoolPool& pool) {
+    return {.items = {}, .fee_deltas = pool.deltas(), .unbroadcast = pool.unbroadcast()};
 }
 
 }  // namespace
 
 Result<SendOutcome> MempoolService::send(const TransactionRef& transaction, std::optional<Amount> max_fee) {
-    return outcome_of<SendOutcome>(
-        chain_, [&](const HeaderNode& tip) { return mempool_.send(transaction, max_fee, tip); });
+    return outcome_of<SendOutcome>(chain_,
+                                   [&mempool = mempool_, transaction, max_fee](const HeaderNode& tip) {
+                                       return mempool.send(transaction, max_fee, tip);
+                                   });
 }
 
 Result<TransactionOutcome> MempoolService::accept(const TransactionRef& transaction,
                                                   const AcceptRules& rules) {
-    return outcome_of<TransactionOutcome>(
-        chain_, [&](const HeaderNode& tip) { return mempool_.accept(transaction, rules, tip); });
+    return outcome_of<TransactionOutcome>(chain_,
+                                          [&mempool = mempool_, transaction, rules](const HeaderNode& tip) {
+                                              return mempool.accept(transaction, rules, tip);
+                                          });
 }
 
 Result<PackageOutcome> MempoolService::test(const std::vector<TransactionRef>& transactions) {
-    return outcome_of<PackageOutcome>(chain_, [&](const HeaderNode& tip) -> Result<PackageOutcome> {
-        if (transactions.size() > 1) return mempool_.test_package(transactions, tip);
-        auto outcome = mempool_.accept(transactions.front(), {.test = true}, tip);
-        if (!outcome) return forward_error(outcome);
-        PackageOutcome alone;
-        alone.outcomes.emplace(transactions.front()->wtxid(), std::move(*outcome));
-        return alone;
-    });
+    return outcome_of<PackageOutcome>(
+        chain_, [&mempool = mempool_, transactions](const HeaderNode& tip) -> Result<PackageOutcome> {
+            if (transactions.size() > 1) return mempool.test_package(transactions, tip);
+            auto outcome = mempool.accept(transactions.front(), {.test = true}, tip);
+            if (!outcome) return forward_error(outcome);
+            PackageOutcome alone;
+            alone.outcomes.emplace(transactions.front()->wtxid(), std::move(*outcome));
+            return alone;
+        });
 }
 
 Result<PackageOutcome> MempoolService::submit_package(const std::vector<TransactionRef>& package,
                                                       std::optional<FeeRate> max_rate) {
-    return outcome_of<PackageOutcome>(
-        chain_, [&](const HeaderNode& tip) { return mempool_.submit_package(package, max_rate, tip); });
-}
-
-Result<void> MempoolService::forget_unbroadcast(const Txid& txid) {
-    return chain_.on_mempool([&](const HeaderNode&) -> Result<void> {
-        mempool_.pool().remove_unbroadcast(txid);
-        return {};
-    });
+    return outcome_of<PackageOutcome>(chain_,
+                                      [&mempool = mempool_, package, max_rate](const HeaderNode& tip) {
+                                          return mempool.submit_package(package, max_rate, tip);
+                                      });
 }
 
 Result<MempoolFileContents> MempoolService::contents() {
-    return outcome_of<MempoolFileContents>(
-        chain_, [&](const HeaderNode&) -> Result<MempoolFileContents> { return contents_at_end(); });
+    auto contents = outcome_of<MempoolFileContents>(
+        chain_, [&mempool = mempool_](const HeaderNode&) -> Result<MempoolFileContents> {
+            return marks_of(mempool.pool());
+        });
+    if (contents) add_items(*contents);
+    return contents;
 }
 
 MempoolFileContents MempoolService::contents_at_end() {
-    MempoolFileContents contents;
-    const MempoolPool& pool = mempool_.pool();
-    contents.fee_deltas = pool.deltas();
-    contents.unbroadcast = pool.unbroadcast();
-    // The board shows what the pool holds, and in the order wanted.
-    for (const MempoolRow& row : board_.all().rows) {
-        const Txid& txid = row.transaction->txid();
-        contents.items.push_back(
-            {.transaction = row.transaction, .time = row.time, .fee_delta = pool.delta_of(txid)});
-        contents.fee_deltas.erase(txid);
-    }
+    MempoolFileContents contents = marks_of(mempool_.pool());
+    add_items(contents);
     return contents;
+}
+
+void MempoolService::add_items(MempoolFileContents& contents) const {
+    // The board shows what the pool holds, and in the order wanted. It may have moved on since the marks were
+    // taken: a row tells its own delta.
+    for (const MempoolRow& row : board_.all().rows) {
+        contents.items.push_back(
+            {.transaction = row.transaction, .time = row.time, .fee_delta = row.modified_fee - row.fee});
+        contents.fee_deltas.erase(row.transaction->txid());
+    }
 }
 
 Result<MempoolLoadCounts> MempoolService::load(const MempoolFileContents& contents,
@@ -86,51 +98,68 @@ Result<MempoolLoadCounts> MempoolService::load(const MempoolFileContents& conten
     MempoolLoadCounts counts;
     for (std::size_t first = 0; first < contents.items.size(); first += kLoadedAtOnce) {
         if (stop && stop()) return fail(Errc::stopped, "shutting down");
-        const std::size_t end = std::min(first + kLoadedAtOnce, contents.items.size());
-        if (auto loaded = load_some(contents, first, end, counts); !loaded) return forward_error(loaded);
+        const std::size_t count = std::min(kLoadedAtOnce, contents.items.size() - first);
+        const auto begin = contents.items.begin() + static_cast<std::ptrdiff_t>(first);
+        const auto loaded = load_some({begin, begin + static_cast<std::ptrdiff_t>(count)});
+        if (!loaded) return loaded;
+        counts.accepted += loaded->accepted;
+        counts.refused += loaded->refused;
+        counts.expired += loaded->expired;
+        counts.already_there += loaded->already_there;
     }
-    auto rest = chain_.on_mempool([&](const HeaderNode&) -> Result<void> {
-        MempoolPool& pool = mempool_.pool();
-        for (const auto& [txid, delta] : contents.fee_deltas) pool.prioritise(txid, delta);
-        for (const Txid& txid : contents.unbroadcast) {
-            if (pool.graph().find(txid) == nullptr) continue;
-            pool.add_unbroadcast(txid);
-            ++counts.unbroadcast;
-        }
-        return {};
-    });
-    if (!rest) return forward_error(rest);
+    const auto unbroadcast = load_marks(contents);
+    if (!unbroadcast) return std::unexpected(unbroadcast.error());
+    counts.unbroadcast = *unbroadcast;
     return counts;
 }
 
-Result<void> MempoolService::load_some(const MempoolFileContents& contents, std::size_t first,
-                                       std::size_t end, MempoolLoadCounts& counts) {
-    return chain_.on_mempool([&](const HeaderNode& tip) -> Result<void> {
-        MempoolPool& pool = mempool_.pool();
-        const std::int64_t oldest = options_.clock->now_seconds() - options_.expiry.count();
-        for (std::size_t i = first; i < end; ++i) {
-            const MempoolFileContents::Item& item = contents.items[i];
-            if (item.fee_delta != 0) pool.prioritise(item.transaction->txid(), item.fee_delta);
-            if (item.time <= oldest) {
-                ++counts.expired;
-                continue;
+Result<std::uint64_t> MempoolService::load_marks(const MempoolFileContents& contents) {
+    return outcome_of<std::uint64_t>(
+        chain_,
+        [&mempool = mempool_, deltas = contents.fee_deltas,
+         unbroadcast = contents.unbroadcast](const HeaderNode&) -> Result<std::uint64_t> {
+            MempoolPool& pool = mempool.pool();
+            for (const auto& [txid, delta] : deltas) pool.prioritise(txid, delta);
+            std::uint64_t marked = 0;
+            for (const Txid& txid : unbroadcast) {
+                if (pool.graph().find(txid) == nullptr) continue;
+                pool.add_unbroadcast(txid);
+                ++marked;
             }
-            auto outcome = mempool_.accept(item.transaction, {.time = item.time}, tip);
-            if (!outcome) return forward_error(outcome);
-            if (outcome->accepted()) {
-                ++counts.accepted;
-            } else {
-                const bool there = pool.graph().find(item.transaction->txid()) != nullptr;
-                ++(there ? counts.already_there : counts.refused);
+            return marked;
+        });
+}
+
+Result<MempoolLoadCounts> MempoolService::load_some(std::vector<MempoolFileContents::Item> items) {
+    const std::int64_t oldest = options_.clock->now_seconds() - options_.expiry.count();
+    return outcome_of<MempoolLoadCounts>(
+        chain_,
+        [&mempool = mempool_, items = std::move(items),
+         oldest](const HeaderNode& tip) -> Result<MempoolLoadCounts> {
+            MempoolPool& pool = mempool.pool();
+            MempoolLoadCounts counts;
+            for (const MempoolFileContents::Item& item : items) {
+                if (item.fee_delta != 0) pool.prioritise(item.transaction->txid(), item.fee_delta);
+                if (item.time <= oldest) {
+                    ++counts.expired;
+                    continue;
+                }
+                const auto outcome = mempool.accept(item.transaction, {.time = item.time}, tip);
+                if (!outcome) return std::unexpected(outcome.error());
+                if (outcome->accepted()) {
+                    ++counts.accepted;
+                } else {
+                    const bool there = pool.graph().find(item.transaction->txid()) != nullptr;
+                    ++(there ? counts.already_there : counts.refused);
+                }
             }
-        }
-        return {};
-    });
+            return counts;
+        });
 }
 
 Result<void> MempoolService::set_loaded() {
-    return chain_.on_mempool([&](const HeaderNode&) -> Result<void> {
-        mempool_.set_loaded();
+    return chain_.on_mempool([&mempool = mempool_](const HeaderNode&) -> Result<void> {
+        mempool.set_loaded();
         return {};
     });
 }

@@ -45,10 +45,9 @@ class MempoolService {
     [[nodiscard]] Result<PackageOutcome> test(const std::vector<TransactionRef>& transactions);
     [[nodiscard]] Result<PackageOutcome> submit_package(const std::vector<TransactionRef>& package,
                                                         std::optional<FeeRate> max_rate);
-    /// A peer has it: it need not be sent again.
-    [[nodiscard]] Result<void> forget_unbroadcast(const Txid& txid);
 
-    /// What a file of the mempool as it is now holds, parents before children.
+    /// What a file of the mempool as it is now holds, parents before children. The chain thread gives only
+    /// the marks: the rows are copied and put in order on the calling thread.
     [[nodiscard]] Result<MempoolFileContents> contents();
     /// The same, on the calling thread. Requires: the chain thread has ended.
     [[nodiscard]] MempoolFileContents contents_at_end();
@@ -59,8 +58,9 @@ class MempoolService {
     [[nodiscard]] Result<void> set_loaded();
 
  private:
-    [[nodiscard]] Result<void> load_some(const MempoolFileContents& contents, std::size_t first,
-                                         std::size_t end, MempoolLoadCounts& counts);
+    [[nodiscard]] Result<MempoolLoadCounts> load_some(std::vector<MempoolFileContents::Item> items);
+    [[nodiscard]] Result<std::uint64_t> load_marks(const MempoolFileContents& contents);
+    void add_items(MempoolFileContents& contents) const;
 
     Chain& chain_;
     Mempool& mempool_;

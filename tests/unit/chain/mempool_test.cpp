@@ -161,9 +161,9 @@ TEST_CASE("a transaction that is sent again is there already, and one that is co
     CHECK(must(node.service->send(MempoolNode::decode(a), kFee)).kind == Kind::sent);
     CHECK(node.board.summary().unbroadcast == 1);
     CHECK(node.board.find(a.txid())->unbroadcast);
-    must(node.service->forget_unbroadcast(a.txid()));
-    CHECK_FALSE(node.board.find(a.txid())->unbroadcast);
+    CHECK(must(node.service->contents()).unbroadcast == std::set<Txid>{a.txid()});
     node.mine_block({a});
+    CHECK(node.board.summary().unbroadcast == 0);
     CHECK(must(node.service->send(MempoolNode::decode(a), kFee)).kind == Kind::confirmed);
 }
 

@@ -167,6 +167,7 @@ void Mempool::publish(const Tip& tip) {
             update.rows.push_back(MempoolRow::of(*entry, pool_.unbroadcast().contains(txid)));
     }
     update.gone = std::move(changes.gone);
+    update.deltas = pool_.take_delta_changes();
     update.summary = {.tip = tip,
                       .loaded = loaded_,
                       .count = graph.size(),

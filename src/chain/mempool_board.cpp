@@ -18,7 +18,7 @@ void MempoolBoard::publish(Update update) {
     {
         const MutexLock lock(news_mutex_);
         summary_ = update.summary;
-        news_rows_ += update.rows.size() + update.gone.size();
+        news_rows_ += update.rows.size() + update.gone.size() + update.deltas.size();
         too_many = news_rows_ > kMostNewRows;
         news_.push_back(std::move(update));
     }
@@ -42,6 +42,13 @@ void MempoolBoard::catch_up() const {
         // First what is gone: what came may spend the same coins.
         for (const Txid& txid : update.gone) rows_.take(txid);
         for (MempoolRow& row : update.rows) rows_.put(std::move(row));
+        for (const auto& [txid, delta] : update.deltas) {
+            if (delta == 0) {
+                deltas_.erase(txid);
+            } else {
+                deltas_.insert_or_assign(txid, delta);
+            }
+        }
         rows_sequence_ = update.summary.next_sequence;
     }
 }
@@ -58,6 +65,7 @@ MempoolBoard::All MempoolBoard::all() const {
         catch_up();
         all.rows.reserve(rows_.size());
         rows_.for_each([&](const MempoolRow& row) { all.rows.push_back(row); });
+        all.deltas = deltas_;
         all.next_sequence = rows_sequence_;
     }
     std::ranges::sort(all.rows, is_listed_before);
@@ -108,6 +116,20 @@ std::optional<std::vector<MempoolRowDetails>> MempoolBoard::ancestors(const Txid
 
 std::optional<std::vector<MempoolRowDetails>> MempoolBoard::descendants(const Txid& txid) const {
     return family(txid, &MempoolRows::descendants);
+}
+
+std::vector<PrioritisedTransaction> MempoolBoard::prioritised() const {
+    std::vector<PrioritisedTransaction> prioritised;
+    const MutexLock lock(rows_mutex_);
+    catch_up();
+    for (const auto& [txid, delta] : deltas_) {
+        const MempoolRow* const row = rows_.find(txid);
+        prioritised.push_back(
+            {.txid = txid,
+             .delta = delta,
+             .modified_fee = row == nullptr ? std::nullopt : std::optional<Amount>(row->modified_fee)});
+    }
+    return prioritised;
 }
 
 std::vector<std::optional<Txid>> MempoolBoard::spenders(const std::vector<Outpoint>& outpoints) const {

@@ -9,6 +9,7 @@
 #include <blockpub/store.hpp>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <vector>
@@ -32,6 +33,13 @@ struct MempoolSummary {
     MempoolSequence next_sequence{1};  ///< of the next addition or removal
 };
 
+/// A transaction whose fee counts for more or less than it is.
+struct PrioritisedTransaction {
+    Txid txid;
+    Amount delta = 0;
+    std::optional<Amount> modified_fee;  ///< where it is in the mempool
+};
+
 /// The mempool as it is shown to readers. The chain thread hands in what a step or a transaction has changed,
 /// all of it at once: no reader sees half of a change, and none needs the chain lock. Nor does a reader hold
 /// the chain thread up: what it hands in while somebody reads is applied by whoever reads next.
@@ -45,6 +53,7 @@ class MempoolBoard final : public MempoolCoinView {
     struct Update {
         std::vector<MempoolRow> rows;
         std::set<Txid> gone;
+        std::map<Txid, Amount> deltas;  ///< by which prioritising changes fees from now on; 0: not any more
         MempoolSummary summary;
     };
     void publish(Update update) BLOCKPUB_EXCLUDES(rows_mutex_, news_mutex_);
@@ -52,9 +61,10 @@ class MempoolBoard final : public MempoolCoinView {
     [[nodiscard]] MempoolSummary summary() const BLOCKPUB_EXCLUDES(news_mutex_);
     struct All {
         std::vector<MempoolRow> rows;
+        std::map<Txid, Amount> deltas;  ///< of prioritising, also of what is not here
         MempoolSequence next_sequence;
     };
-    /// Every row, in bitcoind's order of listing.
+    /// Every row, in bitcoind's order of listing: parents before children.
     [[nodiscard]] All all() const BLOCKPUB_EXCLUDES(rows_mutex_, news_mutex_);
     [[nodiscard]] std::vector<MempoolRowDetails> all_details() const
         BLOCKPUB_EXCLUDES(rows_mutex_, news_mutex_);
@@ -66,6 +76,9 @@ class MempoolBoard final : public MempoolCoinView {
     [[nodiscard]] std::optional<std::vector<MempoolRowDetails>> ancestors(const Txid& txid) const
         BLOCKPUB_EXCLUDES(rows_mutex_, news_mutex_);
     [[nodiscard]] std::optional<std::vector<MempoolRowDetails>> descendants(const Txid& txid) const
+        BLOCKPUB_EXCLUDES(rows_mutex_, news_mutex_);
+    /// What is prioritised, by txid.
+    [[nodiscard]] std::vector<PrioritisedTransaction> prioritised() const
         BLOCKPUB_EXCLUDES(rows_mutex_, news_mutex_);
     /// The transaction that spends each output; nothing where none does.
     [[nodiscard]] std::vector<std::optional<Txid>> spenders(const std::vector<Outpoint>& outpoints) const
@@ -84,6 +97,7 @@ class MempoolBoard final : public MempoolCoinView {
     // Held while rows are read; taken before news_mutex_.
     mutable Mutex rows_mutex_;
     mutable MempoolRows rows_ BLOCKPUB_GUARDED_BY(rows_mutex_);
+    mutable std::map<Txid, Amount> deltas_ BLOCKPUB_GUARDED_BY(rows_mutex_);
     mutable MempoolSequence rows_sequence_ BLOCKPUB_GUARDED_BY(rows_mutex_){
         1};  // of what comes after the rows
 

@@ -100,17 +100,8 @@ Result<void> MempoolKeeper::load_file(const std::function<bool()>& stop) {
 }
 
 Result<void> MempoolKeeper::save() {
-    const auto contents = service_.contents();
-    if (!contents) return std::unexpected(contents.error());
-    return write(*contents);
-}
-
-Result<void> MempoolKeeper::save_at_end() {
-    return write(service_.contents_at_end());
-}
-
-Result<void> MempoolKeeper::write(const MempoolFileContents& contents) {
     const MutexLock lock(mutex_);
+    const MempoolFileContents contents = service_.contents();
     fs::path fresh = file_;
     fresh += ".new";
     const std::vector<std::uint8_t> bytes = MempoolFile::encode(contents, random_key());

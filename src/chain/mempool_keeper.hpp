@@ -28,14 +28,12 @@ class MempoolKeeper {
     void load(const std::function<bool()>& stop);
     /// Tells that there is nothing to load.
     void skip_loading();
-    /// Replaces the file whole, or leaves it as it was. Errors: io, disk_full; and those of the service.
+    /// Replaces the file whole, or leaves it as it was. Asks nothing of the chain thread, which may have
+    /// ended. Errors: io, disk_full.
     [[nodiscard]] Result<void> save() BLOCKPUB_EXCLUDES(mutex_);
-    /// The same once the chain thread has ended.
-    [[nodiscard]] Result<void> save_at_end() BLOCKPUB_EXCLUDES(mutex_);
 
  private:
     [[nodiscard]] Result<void> load_file(const std::function<bool()>& stop);
-    [[nodiscard]] Result<void> write(const MempoolFileContents& contents) BLOCKPUB_EXCLUDES(mutex_);
 
     MempoolService& service_;
     const std::filesystem::path file_;

@@ -131,12 +131,23 @@ void MempoolPool::prioritise(const Txid& txid, Amount delta) {
     place->second = std::clamp(before + std::clamp(delta, -kMaxMoney, kMaxMoney), -kMaxMoney, kMaxMoney);
     const Amount change = place->second - before;
     if (place->second == 0) deltas_.erase(place);
+    delta_changes_.insert(txid);
     if (MempoolEntry* const entry = graph_.find(txid)) graph_.change_modified_fee(*entry, change);
 }
 
 Amount MempoolPool::delta_of(const Txid& txid) const {
     const auto found = deltas_.find(txid);
     return found == deltas_.end() ? 0 : found->second;
+}
+
+void MempoolPool::clear_prioritisation(const Txid& txid) {
+    if (deltas_.erase(txid) != 0) delta_changes_.insert(txid);
+}
+
+std::map<Txid, Amount> MempoolPool::take_delta_changes() {
+    std::map<Txid, Amount> changes;
+    for (const Txid& txid : std::exchange(delta_changes_, {})) changes.emplace(txid, delta_of(txid));
+    return changes;
 }
 
 void MempoolPool::add_unbroadcast(const Txid& txid) {

@@ -61,7 +61,9 @@ class MempoolPool {
     void prioritise(const Txid& txid, Amount delta);
     [[nodiscard]] Amount delta_of(const Txid& txid) const;
     [[nodiscard]] const std::map<Txid, Amount>& deltas() const { return deltas_; }
-    void clear_prioritisation(const Txid& txid) { deltas_.erase(txid); }
+    void clear_prioritisation(const Txid& txid);
+    /// Those that have changed since the last call; 0: none any more.
+    [[nodiscard]] std::map<Txid, Amount> take_delta_changes();
 
     /// Transactions of ours that no peer has asked for yet.
     void add_unbroadcast(const Txid& txid);
@@ -84,6 +86,7 @@ class MempoolPool {
     MempoolSequence next_sequence_{1};
     std::uint64_t arrivals_ = 0;
     std::map<Txid, Amount> deltas_;
+    std::set<Txid> delta_changes_;
     std::set<Txid> unbroadcast_;
     std::set<Txid> unbroadcast_changes_;
     double rolling_minimum_ = 0;  // satoshi for 1,000 virtual bytes

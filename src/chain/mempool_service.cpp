@@ -27,10 +27,6 @@ Result<T> outcome_of(Chain& chain, Work work) {
     return std::move(**outcome);
 }
 
-MempoolFileContents marks_of(const MempoolPool& pool) {
-    return {.items = {}, .fee_deltas = pool.deltas(), .unbroadcast = pool.unbroadcast()};
-}
-
 }  // namespace
 
 Result<SendOutcome> MempoolService::send(const TransactionRef& transaction, std::optional<Amount> max_fee) {
@@ -68,29 +64,26 @@ Result<PackageOutcome> MempoolService::submit_package(const std::vector<Transact
                                       });
 }
 
-Result<MempoolFileContents> MempoolService::contents() {
-    auto contents = outcome_of<MempoolFileContents>(
-        chain_, [&mempool = mempool_](const HeaderNode&) -> Result<MempoolFileContents> {
-            return marks_of(mempool.pool());
-        });
-    if (contents) add_items(*contents);
-    return contents;
+Result<void> MempoolService::prioritise(const Txid& txid, Amount delta) {
+    return chain_.on_mempool([&mempool = mempool_, txid, delta](const HeaderNode&) -> Result<void> {
+        mempool.pool().prioritise(txid, delta);
+        return {};
+    });
 }
 
-MempoolFileContents MempoolService::contents_at_end() {
-    MempoolFileContents contents = marks_of(mempool_.pool());
-    add_items(contents);
-    return contents;
-}
-
-void MempoolService::add_items(MempoolFileContents& contents) const {
-    // The board shows what the pool holds, and in the order wanted. It may have moved on since the marks were
-    // taken: a row tells its own delta.
-    for (const MempoolRow& row : board_.all().rows) {
-        contents.items.push_back(
-            {.transaction = row.transaction, .time = row.time, .fee_delta = row.modified_fee - row.fee});
-        contents.fee_deltas.erase(row.transaction->txid());
+MempoolFileContents MempoolService::contents() const {
+    MempoolBoard::All all = board_.all();
+    MempoolFileContents contents;
+    contents.fee_deltas = std::move(all.deltas);
+    for (const MempoolRow& row : all.rows) {
+        const Txid& txid = row.transaction->txid();
+        const auto delta = contents.fee_deltas.extract(txid);
+        contents.items.push_back({.transaction = row.transaction,
+                                  .time = row.time,
+                                  .fee_delta = delta.empty() ? 0 : delta.mapped()});
+        if (row.unbroadcast) contents.unbroadcast.insert(txid);
     }
+    return contents;
 }
 
 Result<MempoolLoadCounts> MempoolService::load(const MempoolFileContents& contents,

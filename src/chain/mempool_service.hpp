@@ -23,8 +23,8 @@ struct MempoolLoadCounts {
     std::uint64_t unbroadcast = 0;
 };
 
-/// The mempool for other threads: each call is carried out by the chain thread, between its steps, and
-/// returns when what it changed can be read and has been told.
+/// The mempool for other threads: each call that is not const is carried out by the chain thread, between
+/// its steps, and returns when what it changed can be read and has been told.
 ///
 /// Thread safety: every method from any thread.
 /// Ownership: borrows all that it is made with.
@@ -46,11 +46,12 @@ class MempoolService {
     [[nodiscard]] Result<PackageOutcome> submit_package(const std::vector<TransactionRef>& package,
                                                         std::optional<FeeRate> max_rate);
 
-    /// What a file of the mempool as it is now holds, parents before children. The chain thread gives only
-    /// the marks: the rows are copied and put in order on the calling thread.
-    [[nodiscard]] Result<MempoolFileContents> contents();
-    /// The same, on the calling thread. Requires: the chain thread has ended.
-    [[nodiscard]] MempoolFileContents contents_at_end();
+    /// Adds to the fee that counts for a transaction, here or not yet.
+    [[nodiscard]] Result<void> prioritise(const Txid& txid, Amount delta);
+
+    /// What a file of the mempool as it is now holds, parents before children. Read off the board: the chain
+    /// thread may be busy, or have ended.
+    [[nodiscard]] MempoolFileContents contents() const;
     /// Takes the transactions in, a few at a time so that blocks are not held up. `stop` is asked in between.
     [[nodiscard]] Result<MempoolLoadCounts> load(const MempoolFileContents& contents,
                                                  const std::function<bool()>& stop);
@@ -60,7 +61,6 @@ class MempoolService {
  private:
     [[nodiscard]] Result<MempoolLoadCounts> load_some(std::vector<MempoolFileContents::Item> items);
     [[nodiscard]] Result<std::uint64_t> load_marks(const MempoolFileContents& contents);
-    void add_items(MempoolFileContents& contents) const;
 
     Chain& chain_;
     Mempool& mempool_;

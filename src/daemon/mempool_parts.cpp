@@ -45,7 +45,7 @@ void MempoolParts::load(const StopRequest& stop_request) {
 void MempoolParts::close() {
     loading_.reset();
     if (!persist_ || !keeper_ || !board_.summary().loaded) return;
-    if (const auto saved = keeper_->save_at_end(); !saved) {
+    if (const auto saved = keeper_->save(); !saved) {
         Log(&logger_, LogCategory::general).warning("The mempool is not kept: {}", saved.error().context);
     }
 }

@@ -9,8 +9,10 @@
 #include <atomic>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 using namespace blockpub;
@@ -161,7 +163,7 @@ TEST_CASE("a transaction that is sent again is there already, and one that is co
     CHECK(must(node.service->send(MempoolNode::decode(a), kFee)).kind == Kind::sent);
     CHECK(node.board.summary().unbroadcast == 1);
     CHECK(node.board.find(a.txid())->unbroadcast);
-    CHECK(must(node.service->contents()).unbroadcast == std::set<Txid>{a.txid()});
+    CHECK(node.service->contents().unbroadcast == std::set<Txid>{a.txid()});
     node.mine_block({a});
     CHECK(node.board.summary().unbroadcast == 0);
     CHECK(must(node.service->send(MempoolNode::decode(a), kFee)).kind == Kind::confirmed);
@@ -174,7 +176,7 @@ TEST_CASE("a file of the mempool brings it back, and what has changed since is l
     const TransactionSpec b = pay({output_of(a)}, kReward - 2 * kFee);
     const TransactionSpec c = pay({node.coinbase(1)}, kReward - kFee);
     for (const auto& spec : {a, b, c}) CHECK(node.submit(spec) == "accepted");
-    const auto file = MempoolFile::encode(must(node.service->contents()), {1, 2, 3, 4, 5, 6, 7, 8});
+    const auto file = MempoolFile::encode(node.service->contents(), {1, 2, 3, 4, 5, 6, 7, 8});
     const auto contents = must(MempoolFile::decode(file));
     REQUIRE(contents.items.size() == 3);
 
@@ -212,9 +214,38 @@ TEST_CASE("prioritising counts in every judgement, and has its bounds") {
     CHECK(node.board.find(a.txid())->modified_fee == kMaxMoney + 10);
     CHECK(node.board.find(b.txid())->ancestors.modified_fees == kMaxMoney + 10 + kFee);
     CHECK(node.board.find(a.txid())->descendants.modified_fees == kMaxMoney + 10 + kFee);
-    CHECK(must(node.service->contents()).items.front().fee_delta == kMaxMoney);
+    CHECK(node.service->contents().items.front().fee_delta == kMaxMoney);
     node.mine_block({a, b});
-    CHECK(must(node.service->contents()).fee_deltas.empty());
+    CHECK(node.service->contents().fee_deltas.empty());
+}
+
+TEST_CASE("what is prioritised is shown with the fee that counts, until a block has it or it adds up to 0") {
+    MempoolNode node;
+    node.mine(102);
+    const TransactionSpec here = pay({node.coinbase(0)}, kReward - kFee);
+    const TransactionSpec elsewhere = pay({node.coinbase(1)}, kReward - kFee);
+    CHECK(node.submit(here) == "accepted");
+    const auto shown = [&] {
+        std::map<Txid, std::pair<Amount, std::optional<Amount>>> all;
+        for (const PrioritisedTransaction& one : node.board.prioritised())
+            all.emplace(one.txid, std::pair{one.delta, one.modified_fee});
+        return all;
+    };
+    CHECK(shown().empty());
+    must(node.service->prioritise(here.txid(), 700));
+    must(node.service->prioritise(here.txid(), -200));
+    must(node.service->prioritise(elsewhere.txid(), -1));
+    CHECK(shown().size() == 2);
+    CHECK(shown().at(here.txid()) == std::pair{Amount{500}, std::optional<Amount>(kFee + 500)});
+    CHECK(shown().at(elsewhere.txid()) == std::pair{Amount{-1}, std::optional<Amount>()});
+    CHECK(node.board.find(here.txid())->modified_fee == kFee + 500);
+    const MempoolFileContents saved = node.service->contents();
+    CHECK(saved.items.front().fee_delta == 500);
+    CHECK(saved.fee_deltas == std::map<Txid, std::int64_t>{{elsewhere.txid(), -1}});
+    must(node.service->prioritise(elsewhere.txid(), 1));
+    CHECK(shown().size() == 1);
+    node.mine_block({here});
+    CHECK(shown().empty());
 }
 
 TEST_CASE("a block ends the prioritising of what it has, also when the mempool is empty") {
@@ -226,7 +257,7 @@ TEST_CASE("a block ends the prioritising of what it has, also when the mempool i
     file.fee_deltas = {{taken.txid(), 1000}, {other.txid(), 2000}};
     must(node.service->load(file, {}));
     node.mine_block({taken});
-    CHECK(must(node.service->contents()).fee_deltas == std::map<Txid, std::int64_t>{{other.txid(), 2000}});
+    CHECK(node.service->contents().fee_deltas == std::map<Txid, std::int64_t>{{other.txid(), 2000}});
 }
 
 TEST_CASE("what is shown while others read is applied whole, and in its order") {
@@ -296,6 +327,7 @@ TEST_CASE("readers see changes whole, and need no chain lock") {
         last = node.board.all().rows.front();
         CHECK(node.board.descendants(last->transaction->txid())->size() == 1);
         CHECK(node.board.look_up(node.coinbase(0)).spent);
+        CHECK(node.service->contents().items.size() == 2);
     }
     stop = true;
     reader.join();

@@ -71,4 +71,9 @@ void write_effective_rate(JsonWriter& out, const TransactionOutcome& outcome) {
     out.end_array();
 }
 
+std::unexpected<RpcError> mempool_failure(const Error& error) {
+    if (error.code == Errc::stopped) return rpc_fail(RpcCode::client_not_connected, "Shutting down");
+    return rpc_fail(error);
+}
+
 }  // namespace blockpub

@@ -87,6 +87,7 @@ void add_waiting_methods(std::vector<RpcMethod>& methods, const RpcContext& cont
 void add_generating_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_mempool_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_scanning_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
+void add_prioritising_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_sending_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_status_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_submitting_methods(std::vector<RpcMethod>& methods, const RpcContext& context);

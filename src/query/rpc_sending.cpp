@@ -26,11 +26,6 @@ constexpr std::string_view kNoScripts =
     "\nScripts and signatures are not run here: whether those are right is for the node to say that takes "
     "the transaction next.\n";
 
-std::unexpected<RpcError> service_failure(const Error& error) {
-    if (error.code == Errc::stopped) return rpc_fail(RpcCode::client_not_connected, "Shutting down");
-    return rpc_fail(error);
-}
-
 std::optional<TransactionRef> decode_transaction(std::string_view hex) {
     if (!is_hex(hex)) return std::nullopt;
     const auto bytes = decode_hex(hex);
@@ -78,7 +73,7 @@ RpcOutcome send_raw_transaction(const RpcContext& context, const RpcCall& call) 
     const Amount fee = rate->fee_for(static_cast<std::int64_t>((*transaction)->view().vsize()));
     const auto outcome =
         context.mempool->send(*transaction, fee == 0 ? std::nullopt : std::optional<Amount>(fee));
-    if (!outcome) return service_failure(outcome.error());
+    if (!outcome) return mempool_failure(outcome.error());
     switch (outcome->kind) {
         case SendOutcome::Kind::sent:
             break;
@@ -154,7 +149,7 @@ RpcOutcome test_mempool_accept(const RpcContext& context, const RpcCall& call) {
     const auto transactions = transaction_list(call.arguments[0]);
     if (!transactions) return std::unexpected(transactions.error());
     const auto tested = context.mempool->test(*transactions);
-    if (!tested) return service_failure(tested.error());
+    if (!tested) return mempool_failure(tested.error());
     bool go_on = true;
     call.result.begin_array();
     for (const TransactionRef& transaction : *transactions) {
@@ -233,7 +228,7 @@ RpcOutcome submit_package(const RpcContext& context, const RpcCall& call) {
     const bool any_rate = rate->per_kvb == 0;
     const auto outcome =
         context.mempool->submit_package(*package, any_rate ? std::nullopt : std::optional<FeeRate>(*rate));
-    if (!outcome) return service_failure(outcome.error());
+    if (!outcome) return mempool_failure(outcome.error());
     write_package(call.result, *package, *outcome);
     return {};
 }

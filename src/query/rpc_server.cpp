@@ -211,6 +211,7 @@ void RpcServer::set_ready(RpcContext context) {
     add_generating_methods(methods, impl_->context);
     add_mempool_methods(methods, impl_->context);
     add_scanning_methods(methods, impl_->context);
+    add_prioritising_methods(methods, impl_->context);
     add_sending_methods(methods, impl_->context);
     add_mining_methods(methods, impl_->context);
     add_network_methods(methods, impl_->context);

@@ -247,6 +247,7 @@ TEST_SUITE("integration.lock_free") {
             {"validateaddress", "[\"x\"]"},
             {"getmininginfo", "[]"},
             {"getnetworkhashps", "[]"},
+            {"getprioritisedtransactions", "[]"},
             {"estimatesmartfee", "[6]"},
             {"getnetworkinfo", "[]"},
             {"getconnectioncount", "[]"},

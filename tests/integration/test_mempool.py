@@ -147,6 +147,49 @@ class Sending(MempoolTest):
         self.assertEqual(daemon.rpc('getrawmempool'), [])
 
 
+class Prioritising(MempoolTest):
+    def test_a_fee_that_is_too_low_may_count_for_more_and_does_so_after_a_restart(self):
+        daemon, chain, coins = self.funded()
+        low = pay([coins[0]], 50 * COIN - 10)
+        late = '7f' * 32
+        self.assertEqual(daemon.rpc('getprioritisedtransactions'), {})
+        self.assert_error(-26, 'min relay fee not met, 10 < 94', daemon, 'sendrawtransaction', low.raw.hex())
+        self.assertIs(daemon.rpc('prioritisetransaction', low.txid, 0, 100), True)
+        self.assertIs(daemon.rpc('prioritisetransaction', late, None, -5), True)
+        self.assertEqual(daemon.rpc('getprioritisedtransactions')[low.txid], {'fee_delta': 100, 'in_mempool': False})
+        daemon.rpc('sendrawtransaction', low.raw.hex())
+        daemon.rpc('prioritisetransaction', low.txid, -0.0, -16)
+        fees = daemon.rpc('getmempoolentry', low.txid)['fees']
+        self.assertEqual((fees['base'], fees['modified']), (0.0000001, 0.00000094))
+        expected = {low.txid: {'fee_delta': 84, 'in_mempool': True, 'modified_fee': 94},
+                    late: {'fee_delta': -5, 'in_mempool': False}}
+        self.assertEqual(daemon.rpc('getprioritisedtransactions'), expected)
+        daemon.stop()
+        daemon.start()
+        harness.wait_until(lambda: daemon.rpc('getmempoolinfo')['loaded'], what='the mempool loaded')
+        self.assertEqual(daemon.rpc('getprioritisedtransactions'), expected)
+        daemon.submit(chain.mine(txs=[low]))
+        self.assertEqual(daemon.rpc('getprioritisedtransactions'), {late: expected[late]})
+        daemon.rpc('prioritisetransaction', late, 0, 5)
+        self.assertEqual(daemon.rpc('getprioritisedtransactions'), {})
+
+    def test_refusals_have_the_codes_and_words_of_bitcoind(self):
+        daemon = self.daemon()
+        txid = '7f' * 32
+        self.assert_error(-8, "txid must be of length 64 (not 2, for 'zz')", daemon, 'prioritisetransaction', 'zz', 0, 1)
+        self.assert_error(-8, 'Priority is no longer supported, dummy argument to prioritisetransaction must be 0.', daemon,
+                          'prioritisetransaction', txid, 0.5, 1)
+        self.assert_error(-1, 'JSON integer out of range', daemon, 'prioritisetransaction', txid, 1, 1.5)
+        self.assert_error(-3, 'Wrong type passed:\n{\n    "Position 2 (dummy)": "JSON value of type string is not of expected type '
+                              'number",\n    "Position 3 (fee_delta)": "JSON value of type null is not of expected type number"\n}',
+                          daemon, 'prioritisetransaction', txid, '0', None)
+        with self.assertRaises(RpcError) as caught:
+            daemon.rpc('prioritisetransaction', txid, 0)
+        self.assertEqual(caught.exception.code, -1)
+        self.assertIn('prioritisetransaction "txid" ( dummy ) fee_delta\n', caught.exception.message)
+        self.assertEqual(daemon.rpc('getprioritisedtransactions'), {})
+
+
 class Restart(MempoolTest):
     def test_the_mempool_is_there_again_after_a_restart(self):
         daemon, _, coins = self.funded()

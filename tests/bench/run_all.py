@@ -54,6 +54,16 @@ def row_of(line):
         goal = 0.9 * min(line['cores'], line['threads'])
         return Row(f'{line["threads"]} readers, without the lock over with it held', times(line['ratio']),
                    times(goal) if line['threads'] > 1 else '', line['ratio'] >= goal if line['threads'] > 1 else None)
+    if bench == 'cache_hits':
+        return Row(f'{line["threads"]} threads, cache hits of {line["what"]}, over a mutex and a list',
+                   f'{times(line["ratio_lru"])} ({times(line["ratio_locked"])} a lock each time), '
+                   f'{line["acquisitions"][0]} exclusive acquisitions', '0 acquisitions', line['acquisitions'][0] == 0)
+    if bench == 'cache_scan':
+        return Row(f'hits of hot blocks while {line["scanned"]:,} others are read once',
+                   f'{line["hit_rate"]:.2%} ({line["lru_hit_rate"]:.2%} in a list of the last used)', '99 %',
+                   line['hit_rate'] >= 0.99)
+    if bench == 'cache_tip':
+        return Row('a new tip into a full cache', f'median {line["median_us"]:.1f} us, p99 {line["p99_us"]:.1f} us')
     if bench == 'coins_reads':
         return Row('a coin read during a flush, p99 over idle', times(line['p99_ratio']), '1.2 x', line['p99_ratio'] <= 1.2)
     if bench == 'coins_ingest':
@@ -147,6 +157,7 @@ def main():
         'import': [[programs / 'bench_import', file]],
         'headers': [[programs / 'bench_headers']],
         'fanout': [[programs / 'bench_fanout']],
+        'cache': [[programs / 'bench_cache']],
         'readers': [[programs / 'bench_readers', file]],
         'coins': [[programs / 'bench_coins', f'--coins={options.coins}']],
     }

@@ -48,7 +48,6 @@ Result<Acceptance::AcceptedBlock> Acceptance::accept_block(const CheckedBlock& c
         if (!appended) return forward_error(appended);
         place = *appended;
     }
-    if (recent_ != nullptr) recent_->put(block.hash(), block.raw());
     state_.receive_block(*node, *place, static_cast<std::uint32_t>(block.transactions().size()));
     return AcceptedBlock{{}, node, true};
 }

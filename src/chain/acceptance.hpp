@@ -6,7 +6,6 @@
 #include "chain/chain_state.hpp"
 #include "chain/verdict.hpp"
 #include "primitives/chain_params.hpp"
-#include "store/recent_blocks.hpp"
 
 #include <blockpub/result.hpp>
 #include <blockpub/store.hpp>
@@ -18,13 +17,12 @@ namespace blockpub {
 /// Takes headers and blocks into the tree, once they have passed the rules that need no coins.
 ///
 /// Thread safety: chain thread only.
-/// Ownership: borrows all that it is made with. `recent` may be null.
+/// Ownership: borrows all that it is made with.
 /// Source: Bitcoin Core v28.1 src/validation.cpp, AcceptBlockHeader and AcceptBlock.
 class Acceptance {
  public:
-    Acceptance(const ChainParams& params, const Clock& clock, ChainState& state, Store& store,
-               RecentBlocks* recent)
-        : params_(params), clock_(clock), state_(state), store_(store), recent_(recent) {}
+    Acceptance(const ChainParams& params, const Clock& clock, ChainState& state, Store& store)
+        : params_(params), clock_(clock), state_(state), store_(store) {}
 
     struct AcceptedHeader {
         Verdict rejection;
@@ -53,7 +51,6 @@ class Acceptance {
     const Clock& clock_;
     ChainState& state_;
     Store& store_;
-    RecentBlocks* const recent_;
 };
 
 }  // namespace blockpub

@@ -2,6 +2,8 @@
 #include "chain/activation.hpp"
 
 #include "chain/stored_block.hpp"
+#include "chain/stored_parts.hpp"
+#include "store/cached_reader.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -141,8 +143,21 @@ Result<Activation::Connect> Activation::connect(HeaderNode& node) {
     if (auto stored = store_outcome(store_, state_, node, *connected); !stored)
         return std::unexpected(stored.error());
     state_.connect(node);
+    expect_readers(block, *connected);
     follow_connect(block);
     return Connect::done;
+}
+
+/// What is at hand of a block that becomes the tip: readers need not get it from the disk.
+void Activation::expect_readers(const StoredBlock& block, const CoinsEngine::Connected& connected) {
+    StepChanges& changes = state_.changes();
+    const auto expect = [&](auto part) {
+        changes.expect_readers(BlockCache::item(block.hash(), std::move(part)));
+    };
+    if (const ParsedBlock* parsed = block.at_hand(); parsed != nullptr)
+        expect(std::make_shared<const RawBlock>(RawBlock{parsed->raw()}));
+    if (!connected.facts.empty()) expect(StoredFacts::of_encoded(connected.facts));
+    if (!connected.undo.empty()) expect(StoredUndo::of_encoded(connected.undo));
 }
 
 /// Tells the mempool of a block that has been connected, and so has been read.

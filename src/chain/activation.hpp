@@ -66,6 +66,7 @@ class Activation {
     [[nodiscard]] Result<Connect> connect(HeaderNode& node);
     [[nodiscard]] Result<void> disconnect_tip();
     void follow_connect(StoredBlock& block);
+    void expect_readers(const StoredBlock& block, const CoinsEngine::Connected& connected);
     void insert_mempool_events(std::size_t place, bool return_to_mempool);
     void end_step_at(HeaderNode& tip, const HeaderNode* fork);
 

@@ -5,7 +5,7 @@
 #include "base/mutex.hpp"
 #include "primitives/block.hpp"
 #include "primitives/chain_params.hpp"
-#include "store/recent_blocks.hpp"
+#include "store/block_cache.hpp"
 
 #include <blockpub/bus.hpp>
 #include <blockpub/logger.hpp>
@@ -27,7 +27,7 @@ struct ChainOptions {
     const ChainParams* params = nullptr;
     Store* store = nullptr;
     Bus* bus = nullptr;
-    RecentBlocks* recent = nullptr;  ///< gets every block that arrives; may be null
+    BlockCache* cache = nullptr;  ///< gets every block that is connected; may be null
     const Clock* clock = nullptr;
     Logger* logger = nullptr;                        ///< may be null
     CoinsEngine* coins = nullptr;                    ///< null: no coins are kept, and no rule about them

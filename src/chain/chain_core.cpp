@@ -66,7 +66,7 @@ Result<void> ChainCore::load() {
     if (!state) return forward_error(state);
     state_ = std::move(*state);
     writer_ = std::make_unique<StepWriter>(options_, wait_, monitor_, state_->changes().next_event());
-    acceptance_.emplace(*options_.params, *options_.clock, *state_, *options_.store, options_.recent);
+    acceptance_.emplace(*options_.params, *options_.clock, *state_, *options_.store);
     activation_.emplace(*state_, coins_, mempool_, *options_.store, static_cast<ActivationHost&>(*this),
                         log_);
     const HeaderNode* const genesis = state_->tree().genesis();

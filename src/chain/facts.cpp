@@ -220,6 +220,10 @@ Result<FactsView> FactsView::open(ByteSpan bytes) {
     return FactsView(body, count);
 }
 
+FactsView FactsView::of_encoded(ByteSpan bytes) {
+    return {bytes.first(bytes.size() - kChecksumSize), read_le<std::uint32_t>(bytes.data() + 4)};
+}
+
 BlockStats FactsView::stats() const {
     BlockStats stats;
     ByteReader reader(bytes_.subspan(8));

@@ -73,6 +73,8 @@ class FactsView {
  public:
     /// Errors: corrupt (cut off, or not what their checksum says).
     [[nodiscard]] static Result<FactsView> open(ByteSpan bytes);
+    /// Without a check. Requires: what encode_facts made.
+    [[nodiscard]] static FactsView of_encoded(ByteSpan bytes);
 
     [[nodiscard]] std::uint32_t stripped_size() const { return read_le<std::uint32_t>(bytes_.data()); }
     [[nodiscard]] BlockStats stats() const;

@@ -64,6 +64,7 @@ StepChanges::Taken StepChanges::take() {
     meta_.clear();
     taken.store.tip = std::exchange(tip_, std::nullopt);
     taken.releases = std::exchange(releases_, {});
+    taken.cached = std::exchange(cached_, {});
     for (const PendingRelease& release : taken.releases) {
         if (const auto* record = std::get_if<EventRecord>(&release)) taken.store.events.push_back(*record);
     }

@@ -3,6 +3,7 @@
 
 #include "chain/header_tree.hpp"
 #include "chain/mempool_follower.hpp"
+#include "store/block_cache.hpp"
 
 #include <blockpub/events.hpp>
 #include <blockpub/store.hpp>
@@ -37,6 +38,8 @@ class StepChanges {
     /// Number of events so far: a place for insert_mempool_events.
     [[nodiscard]] std::size_t release_count() const { return releases_.size(); }
     void insert_mempool_events(std::size_t place, std::vector<MempoolEvent> events);
+    /// Readers will ask for it as soon as they hear of the step.
+    void expect_readers(BlockCache::Item part) { cached_.push_back(std::move(part)); }
     /// Says on the last record how the step ended. Requires: the step has one.
     void end_step(const EventRecord::StepEnd& end);
 
@@ -46,6 +49,7 @@ class StepChanges {
     struct Taken {
         StoreChanges store;
         std::vector<PendingRelease> releases;
+        std::vector<BlockCache::Item> cached;
     };
     /// All that was gathered; empty afterwards.
     [[nodiscard]] Taken take();
@@ -57,6 +61,7 @@ class StepChanges {
     std::map<std::string, std::optional<std::string>> meta_;
     std::optional<Tip> tip_;
     std::vector<PendingRelease> releases_;
+    std::vector<BlockCache::Item> cached_;
     EventIndex next_event_;
 };
 

@@ -18,6 +18,7 @@ StepWriter::StepWriter(const ChainOptions& options, RetryWait& wait, ChainMonito
                        EventIndex durable)
     : store_(*options.store),
       bus_(*options.bus),
+      cache_(options.cache),
       wait_(wait),
       monitor_(monitor),
       log_(options.logger, LogCategory::chain),
@@ -30,8 +31,20 @@ StepWriter::StepWriter(const ChainOptions& options, RetryWait& wait, ChainMonito
 void StepWriter::add(StepChanges::Taken changes) {
     if (!applied_) oldest_ = std::chrono::steady_clock::now();
     applied_ = true;
+    std::vector<BlockHash> gone;
+    for (const auto& [hash, record] : changes.store.headers) {
+        if (!record.block || (record.status & HeaderRecord::kPruned) != 0) gone.push_back(hash);
+    }
     store_.apply(std::move(changes.store));
+    cache(changes.cached, gone);
     std::ranges::move(changes.releases, std::back_inserter(releases_));
+}
+
+/// After the changes are shown, so that what is in the cache is what the store says.
+void StepWriter::cache(const std::vector<BlockCache::Item>& parts, const std::vector<BlockHash>& gone) {
+    if (cache_ == nullptr) return;
+    cache_->forget(gone);
+    if (!parts.empty()) cache_->insert(parts);
 }
 
 void StepWriter::release_mempool(std::vector<MempoolEvent> events) {
@@ -79,6 +92,8 @@ Result<void> StepWriter::commit() {
     }
     applied_ = false;
     release();
+    // What the new blocks pushed out is freed once nobody waits for it.
+    if (cache_ != nullptr) cache_->reclaim();
     return {};
 }
 

@@ -59,10 +59,12 @@ class StepWriter {
     [[nodiscard]] Result<void> commit();
 
  private:
+    void cache(const std::vector<BlockCache::Item>& parts, const std::vector<BlockHash>& gone);
     void release();
 
     Store& store_;
     Bus& bus_;
+    BlockCache* const cache_;  // may be null
     RetryWait& wait_;
     ChainMonitor& monitor_;
     const Log log_;

@@ -36,6 +36,8 @@ class StoredBlock final : public BlockInChain {
     [[nodiscard]] Result<const ParsedBlock*> parsed() override;
     [[nodiscard]] Result<SharedBytes> undo() override;
 
+    /// The block where it has been read or was at hand; else null.
+    [[nodiscard]] const ParsedBlock* at_hand() const { return at_hand_; }
     /// The block was asked for, and its bytes are not there or not what they were: reading again will not
     /// help.
     [[nodiscard]] bool lost() const { return lost_; }

@@ -41,12 +41,18 @@ SharedBytes encode_undo(const BlockUndo& undo) {
     return SharedBytes::copy_of(out);
 }
 
+UndoReader::UndoReader(ByteSpan body) : reader_(body) {
+    transactions_ = reader_.le<std::uint32_t>();
+}
+
 Result<UndoReader> UndoReader::open(ByteSpan bytes) {
-    auto body = checked_body(bytes);
-    if (!body) return forward_error(body);
-    UndoReader reader(*body);
-    reader.transactions_ = reader.reader_.le<std::uint32_t>();
-    return reader;
+    const auto body = checked_body(bytes);
+    if (!body) return std::unexpected(body.error());
+    return UndoReader(*body);
+}
+
+UndoReader UndoReader::of_checked(ByteSpan bytes) {
+    return UndoReader(bytes.first(bytes.size() - kChecksumSize));
 }
 
 std::size_t UndoReader::next_transaction() {

@@ -25,6 +25,8 @@ class UndoReader {
  public:
     /// Errors: corrupt (cut off, or not what its checksum says).
     [[nodiscard]] static Result<UndoReader> open(ByteSpan bytes);
+    /// Without a check. Requires: bytes that open() took, or encode_undo made.
+    [[nodiscard]] static UndoReader of_checked(ByteSpan bytes);
 
     /// Transactions behind the coinbase.
     [[nodiscard]] std::size_t transaction_count() const { return transactions_; }
@@ -35,7 +37,7 @@ class UndoReader {
     [[nodiscard]] bool ok() const { return reader_.ok(); }
 
  private:
-    explicit UndoReader(ByteSpan body) : reader_(body) {}
+    explicit UndoReader(ByteSpan body);
     ByteReader reader_;
     std::size_t transactions_ = 0;
     Coin coin_;

@@ -12,8 +12,8 @@
 #include "query/block_material.hpp"
 #include "query/rpc_server.hpp"
 #include "source/miner.hpp"
+#include "store/cached_reader.hpp"
 #include "store/coin_store.hpp"
-#include "store/recent_blocks.hpp"
 
 #include <fmt/format.h>
 
@@ -42,6 +42,11 @@ Error with_remedy(Error error, const std::filesystem::path& directory) {
         "(-importblocks=<dir>).",
         directory.string());
     return error;
+}
+
+/// The block cache's share of -opensegments: it holds segments open that the store would close.
+std::size_t segments_of_cache(std::size_t open_segments) {
+    return open_segments / 4;
 }
 
 constexpr std::string_view kWaysToGiveBlocks =
@@ -100,7 +105,8 @@ class RunningNode final : public Node {
     // Each borrows from those above it.
     std::unique_ptr<RpcServer> rpc_;
     std::unique_ptr<Store> store_;
-    std::unique_ptr<RecentBlocks> recent_;
+    std::unique_ptr<BlockCache> cache_;
+    std::unique_ptr<CachedReader> blocks_;
     std::unique_ptr<CoinStore> coins_;
     std::unique_ptr<CoinsLedger> ledger_;
     std::unique_ptr<BlockMaterialReader> material_;
@@ -159,13 +165,15 @@ Result<void> RunningNode::open_store() {
     store.segment_bytes = options_.segment_bytes;
     store.map_bytes = options_.map_bytes;
     store.min_free_disk = options_.min_free_disk;
-    store.open_segments = options_.open_segments;
+    store.open_segments = options_.open_segments - segments_of_cache(options_.open_segments);
     store.logger = &logger_;
     auto opened = Store::open(std::move(store));
     if (!opened) return std::unexpected(with_remedy(std::move(opened.error()), options_.chain_dir));
     store_ = std::move(*opened);
-    recent_ = std::make_unique<RecentBlocks>(store_->block_reader(), options_.recent_block_bytes);
-    material_ = std::make_unique<BlockMaterialReader>(*store_, *recent_);
+    cache_ = std::make_unique<BlockCache>(BlockCache::Options{
+        .capacity_bytes = options_.block_cache_bytes, .segments = segments_of_cache(options_.open_segments)});
+    blocks_ = std::make_unique<CachedReader>(store_->block_reader(), *cache_);
+    material_ = std::make_unique<BlockMaterialReader>(*store_, *blocks_);
     return {};
 }
 
@@ -196,7 +204,7 @@ Result<void> RunningNode::open_bus() {
 
 Result<void> RunningNode::bind_publishers() {
     BlockReader& reader =
-        node_hooks_.wrap_publisher_reader ? node_hooks_.wrap_publisher_reader(*recent_) : *recent_;
+        node_hooks_.wrap_publisher_reader ? node_hooks_.wrap_publisher_reader(*blocks_) : *blocks_;
     auto bound = ZmqPublishers::bind(options_.zmq, *bus_, reader, logger_, kLinger);
     if (!bound) return forward_error(bound);
     publishers_ = std::move(*bound);
@@ -221,7 +229,7 @@ Result<void> RunningNode::start_chain() {
     chain.params = options_.params;
     chain.store = store_.get();
     chain.bus = bus_.get();
-    chain.recent = recent_.get();
+    chain.cache = cache_.get();
     chain.clock = &clock_;
     chain.logger = &logger_;
     chain.coins = ledger_.get();
@@ -253,7 +261,9 @@ Result<void> RunningNode::serve() {
     if (rpc_) {
         RpcContext context;
         context.store = store_.get();
-        context.blocks = recent_.get();
+        context.blocks = blocks_.get();
+        context.stored_blocks = &store_->block_reader();
+        context.cache = cache_.get();
         context.coins = coins_.get();
         context.material = material_.get();
         context.chain = chain_.get();
@@ -397,7 +407,8 @@ ExitStatus RunningNode::stop() {
     coins_.reset();
     bus_.reset();
     material_.reset();
-    recent_.reset();
+    blocks_.reset();
+    cache_.reset();
     store_.reset();
     return exit_status_;
 }

@@ -86,7 +86,8 @@ constexpr OptionSpec kOptions[] = {
     {"minfreedisk", "<n>", storage, integer,
      "Free disk in MiB below which writing waits until there is more (default: 50)", 0, 1 << 24},
     {"opensegments", "<n>", storage, integer,
-     "Sealed segments kept open, one descriptor and one mapping each (default: 128)", 4, 4096},
+     "Sealed segments kept open, one descriptor and one mapping each, a quarter of them by the block cache "
+     "(default: 128)", 4, 4096},
     {"txindex", "", storage, flag,
      "Remember which block has each transaction, for getrawtransaction and gettxoutproof; made in the "
      "background "
@@ -95,8 +96,10 @@ constexpr OptionSpec kOptions[] = {
      "Memory for changes of coins that are not on disk yet, in MiB; more means fewer and larger flushes "
      "(default: 450)",
      4, 1 << 17},
-    {"recentblocks", "<n>", storage, integer,
-     "Memory for the blocks that arrived or were read last, in MiB (default: 64)", 8, 1 << 16},
+    {"blockcache", "<n>", storage, integer,
+     "Memory for the blocks that came last or are asked for most, with what belongs to them, in MiB; 0 keeps "
+     "none (default: 64)",
+     0, 1 << 16},
     {"eventmemory", "<n>", storage, integer,
      "Memory for events that a publisher has not taken yet, in MiB; older ones come back from the disk "
      "(default: 64)",

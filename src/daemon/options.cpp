@@ -202,7 +202,7 @@ void size_options(const Settings& settings, NodeOptions& options) {
     options.min_free_disk = mebibytes("minfreedisk", options.min_free_disk);
     options.coin_bytes = mebibytes("dbcache", options.coin_bytes);
     options.tx_index = settings.flag("txindex", false);
-    options.recent_block_bytes = mebibytes("recentblocks", options.recent_block_bytes);
+    options.block_cache_bytes = mebibytes("blockcache", options.block_cache_bytes);
     options.event_memory = mebibytes("eventmemory", options.event_memory);
     options.open_segments = static_cast<std::size_t>(
         settings.integer("opensegments", static_cast<std::int64_t>(options.open_segments)));

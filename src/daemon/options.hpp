@@ -88,7 +88,7 @@ struct NodeOptions {
     std::uint64_t coin_bytes = std::uint64_t{450} << 20;
     bool tx_index = false;  ///< -txindex
     std::size_t open_segments = 128;
-    std::size_t recent_block_bytes = std::size_t{64} << 20;
+    std::size_t block_cache_bytes = std::size_t{64} << 20;
     std::size_t event_memory = std::size_t{64} << 20;
 
     std::string version;                ///< as the RPC tells it

@@ -121,11 +121,9 @@ Result<void> append_transactions(TextAppender& out, const BlockMaterial& materia
                                  const ChainParams& params) {
     std::optional<UndoReader> undo;
     if (material.undo) {
-        auto opened = UndoReader::open(material.undo->bytes());
-        if (!opened) return forward_error(opened);
-        if (opened->transaction_count() + 1 != index.count())
+        undo = material.undo->reader();
+        if (undo->transaction_count() + 1 != index.count())
             return fail(Errc::corrupt, "undo data of another block");
-        undo = *std::move(opened);
     }
     TransactionWriter writer(out, params);
     for (std::size_t i = 0; i < index.count(); ++i) {
@@ -196,15 +194,16 @@ Result<BlockMaterial> read_block_material(const BlockMaterialReader& reader, con
                                           BlockDetail detail) {
     if (auto missing = missing_block(header.record)) return std::unexpected(*std::move(missing));
     BlockMaterial material;
-    auto facts = reader.facts(header.record);
+    auto batch = reader.batch();
+    auto facts = reader.facts(header.record, batch);
     if (!facts) return forward_error(facts);
     material.facts = *std::move(facts);
     if (material.facts && detail == BlockDetail::txids) return material;
-    auto raw = reader.raw(header.hash, header.record);
+    auto raw = reader.raw(header.hash, header.record, batch);
     if (!raw) return forward_error(raw);
     material.raw = *std::move(raw);
     if (detail == BlockDetail::txids) return material;
-    auto undo = reader.undo(header.record);
+    auto undo = reader.undo(header.record, batch);
     if (!undo) return forward_error(undo);
     material.undo = *std::move(undo);
     return material;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "query/facts_cache.hpp"
+#include "chain/stored_parts.hpp"
+#include "store/cached_reader.hpp"
 
-#include <blockpub/block_reader.hpp>
 #include <blockpub/bytes.hpp>
 #include <blockpub/result.hpp>
 #include <blockpub/store.hpp>
 
-#include <cstddef>
 #include <memory>
 #include <optional>
 
@@ -18,11 +17,11 @@ namespace blockpub {
 struct BlockMaterial {
     SharedBytes raw;
     std::shared_ptr<const StoredFacts> facts;  ///< null for a block that was never connected
-    std::optional<SharedBytes> undo;           ///< encoded; nothing for it, and for genesis
+    std::shared_ptr<const StoredUndo> undo;    ///< null for it, and for genesis
 };
 
-/// Reads the parts of stored blocks. Every part is found by the header's record, so that it belongs to the
-/// snapshot which that came from, and read without one.
+/// Reads the parts of stored blocks, from the block cache where they are there. Every part is found by the
+/// header's record, so that it belongs to the snapshot which that came from, and read without one.
 ///
 /// Thread safety: every method from any thread.
 /// Ownership: borrows both.
@@ -30,21 +29,35 @@ struct BlockMaterial {
 /// Errors: unavailable (not here, pruned: in Core's words), corrupt, io.
 class BlockMaterialReader {
  public:
-    BlockMaterialReader(const Store& store, BlockReader& blocks) : store_(store), blocks_(blocks) {}
+    using Batch = BlockCache::Batch;
 
-    [[nodiscard]] Result<SharedBytes> raw(const BlockHash& hash, const HeaderRecord& record) const;
+    BlockMaterialReader(const Store& store, CachedReader& blocks) : store_(store), blocks_(blocks) {}
+
+    /// For the parts of one answer: what was not in the cache comes in with the batch's end.
+    [[nodiscard]] Batch batch() const { return Batch(blocks_.cache()); }
+
+    [[nodiscard]] Result<SharedBytes> raw(const BlockHash& hash, const HeaderRecord& record,
+                                          Batch& batch) const;
     /// Null where the record names none.
+    [[nodiscard]] Result<std::shared_ptr<const StoredFacts>> facts(const HeaderRecord& record,
+                                                                   Batch& batch) const;
+    /// Null where the record names none.
+    [[nodiscard]] Result<std::shared_ptr<const StoredUndo>> undo(const HeaderRecord& record,
+                                                                 Batch& batch) const;
+
+    // One part alone.
+    [[nodiscard]] Result<SharedBytes> raw(const BlockHash& hash, const HeaderRecord& record) const;
     [[nodiscard]] Result<std::shared_ptr<const StoredFacts>> facts(const HeaderRecord& record) const;
-    /// Nothing where the record names none.
-    [[nodiscard]] Result<std::optional<SharedBytes>> undo(const HeaderRecord& record) const;
+    [[nodiscard]] Result<std::shared_ptr<const StoredUndo>> undo(const HeaderRecord& record) const;
 
  private:
-    /// Of some thirty full blocks.
-    static constexpr std::size_t kFactsBytes = std::size_t{16} << 20;
+    template <class Part>
+    [[nodiscard]] Result<std::shared_ptr<const Part>> part(const HeaderRecord& record,
+                                                           const std::optional<BlobPlace>& place,
+                                                           Batch& batch) const;
 
     const Store& store_;
-    BlockReader& blocks_;
-    mutable FactsCache cache_{kFactsBytes};
+    CachedReader& blocks_;
 };
 
 }  // namespace blockpub

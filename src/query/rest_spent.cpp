@@ -92,16 +92,14 @@ HttpResponse rest_spent_outputs(const RestCall& call) {
     if (!record && record.error().code == Errc::not_found) return rest_error(404, name + " not found");
     if (!record) return rest_failure(call, record.error());
 
-    SharedBytes stored;
+    std::shared_ptr<const StoredUndo> stored;
     std::optional<UndoReader> undo;
     if (record->height.value > 0) {
         auto read = call.context.material->undo(*record);
         if (!read && read.error().code != Errc::unavailable) return rest_failure(call, read.error());
         if (!read || !*read) return rest_error(404, name + " undo not available");
-        stored = **std::move(read);
-        const auto opened = UndoReader::open(stored.bytes());
-        if (!opened) return rest_failure(call, opened.error());
-        undo = *opened;
+        stored = *std::move(read);
+        undo = stored->reader();
     }
     if (call.target.format == RestFormat::none) return rest_no_format();
     HttpResponse response = spent_reply(call, undo);

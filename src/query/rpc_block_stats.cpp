@@ -142,16 +142,17 @@ struct CountedStats {
 
 /// The figures of a block that has no stored facts: worked out from block and undo data.
 Result<CountedStats> count_stats(const BlockMaterialReader& reader, const HeaderView& header) {
-    auto raw = reader.raw(header.hash, header.record);
+    auto batch = reader.batch();
+    auto raw = reader.raw(header.hash, header.record, batch);
     if (!raw) return forward_error(raw);
     auto block = ParsedBlock::parse(*std::move(raw));
     if (!block) return forward_error(block);
     BlockUndo undo;
     if (header.record.height.value > 0) {
-        auto bytes = reader.undo(header.record);
-        if (!bytes) return forward_error(bytes);
-        if (!*bytes) return fail(Errc::unavailable, "Can't read undo data from disk");
-        auto decoded = decode_undo((*bytes)->bytes());
+        auto stored = reader.undo(header.record, batch);
+        if (!stored) return forward_error(stored);
+        if (!*stored) return fail(Errc::unavailable, "Can't read undo data from disk");
+        auto decoded = decode_undo((*stored)->bytes());
         if (!decoded) return forward_error(decoded);
         undo = *std::move(decoded);
     }

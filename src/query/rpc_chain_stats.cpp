@@ -108,18 +108,21 @@ bool undo_fits(const ParsedBlock& block, ByteSpan bytes) {
     return undo->ok();
 }
 
-/// Reads one block and holds it to what the level asks for.
+/// Reads one block and holds it to what the level asks for. From the disk, which is what is asked about.
 bool block_is_good(const RpcContext& context, const HeaderView& header, int level) {
-    auto raw = context.material->raw(header.hash, header.record);
+    auto raw = context.stored_blocks->read_block(header.hash);
     if (!raw) return false;
     auto block = ParsedBlock::parse(*std::move(raw));
     if (!block || block->hash() != header.hash) return false;
     if (level >= 1 && check_block_context_free(*block, *context.params)) return false;
     if (level < 2) return true;
-    const auto undo = context.material->undo(header.record);
-    if (!undo || !*undo || !undo_fits(*block, (*undo)->bytes())) return false;
-    const auto facts = context.material->facts(header.record);
-    return facts && *facts && (*facts)->view().count() == block->transactions().size();
+    if (!header.record.undo || !header.record.facts) return false;
+    const auto undo = context.store->read_blob(*header.record.undo);
+    if (!undo || !undo_fits(*block, undo->bytes())) return false;
+    const auto stored = context.store->read_blob(*header.record.facts);
+    if (!stored) return false;
+    const auto facts = FactsView::open(stored->bytes());
+    return facts && facts->count() == block->transactions().size();
 }
 
 /// The active chain's block at a height, nothing above the tip. Its snapshot ends here: none is held over a

@@ -37,7 +37,8 @@ class UnreadableBlocks;
 struct RpcContext {
     // Always there.
     Store* store = nullptr;
-    BlockReader* blocks = nullptr;                  ///< the one with recent blocks in front
+    BlockReader* blocks = nullptr;                  ///< the one with the block cache in front
+    BlockReader* stored_blocks = nullptr;           ///< the store's own: for questions about the disk
     const BlockMaterialReader* material = nullptr;  ///< blocks with facts and undo data
     Chain* chain = nullptr;
     const CoinStore* coins = nullptr;
@@ -53,6 +54,7 @@ struct RpcContext {
     const PublisherStatusList* publishers = nullptr;
     BlockMiner* miner = nullptr;
     const TransactionIndex* tx_index = nullptr;
+    const BlockCache* cache = nullptr;
     Bus* bus = nullptr;
     /// Turns debug lines of a category on or off; false for an unknown one.
     std::function<bool(std::string_view category, bool on)> set_debug;

@@ -81,9 +81,9 @@ bool is_genesis_coinbase(const ChainParams& params, const Txid& txid) {
     return txid.wire_bytes() == header.merkle_root.wire_bytes();
 }
 
-/// Undo data at the coins of the transaction, where it has some; the bytes are kept in `bytes`.
+/// Undo data at the coins of the transaction, where it has some; `kept` holds what it reads.
 std::expected<std::optional<UndoReader>, RpcError> undo_of(const RpcContext& context, const Found& found,
-                                                           SharedBytes& bytes) {
+                                                           std::shared_ptr<const StoredUndo>& kept) {
     std::optional<UndoReader> none;
     if (!found.header || found.position == 0) return none;
     const auto unreadable = [] {
@@ -95,15 +95,15 @@ std::expected<std::optional<UndoReader>, RpcError> undo_of(const RpcContext& con
     auto stored = context.material->undo(found.header->record);
     if (!stored) return unreadable();
     if (!*stored) return none;
-    bytes = **std::move(stored);
-    auto reader = UndoReader::open(bytes.bytes());
-    if (!reader || reader->transaction_count() < found.position) return unreadable();
+    kept = *std::move(stored);
+    UndoReader reader = kept->reader();
+    if (reader.transaction_count() < found.position) return unreadable();
     for (std::size_t i = 1; i < found.position; ++i) {
-        for (std::size_t coins = reader->next_transaction(); coins > 0 && reader->ok(); --coins)
-            (void)reader->next_coin();
+        for (std::size_t coins = reader.next_transaction(); coins > 0 && reader.ok(); --coins)
+            (void)reader.next_coin();
     }
-    if (!reader->ok()) return unreadable();
-    return *std::move(reader);
+    if (!reader.ok()) return unreadable();
+    return reader;
 }
 
 void write_block_members(JsonWriter& out, const HeaderView& header) {
@@ -142,10 +142,10 @@ RpcOutcome get_raw_transaction(const RpcContext& context, const RpcCall& call) {
     }
     const auto transaction = TransactionView::parse_whole(found->raw.bytes());
     if (!transaction) return rpc_fail(transaction.error());
-    SharedBytes undo_bytes;
+    std::shared_ptr<const StoredUndo> kept;
     std::optional<UndoReader> undo;
     if (*verbosity > 1) {
-        auto reader = undo_of(context, *found, undo_bytes);
+        auto reader = undo_of(context, *found, kept);
         if (!reader) return std::unexpected(reader.error());
         undo = *std::move(reader);
     }

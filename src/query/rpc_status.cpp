@@ -37,6 +37,24 @@ void write_store(JsonWriter& out, const StoreStatus& status) {
     out.end_object();
 }
 
+void write_cache(JsonWriter& out, const BlockCache& cache) {
+    const BlockCacheCounters counters = cache.counters();
+    out.key("block_cache");
+    out.begin_object();
+    out.member("hits", counters.hits);
+    out.member("misses", counters.misses);
+    out.member("joined_loads", counters.joined_loads);
+    out.member("insertions", counters.insertions);
+    out.member("evictions", counters.evictions);
+    out.member("exclusive_acquisitions", counters.exclusive_acquisitions);
+    out.member("waits", counters.waits);
+    out.member("parts", counters.parts);
+    out.member("bytes", counters.bytes);
+    out.member("capacity_bytes", static_cast<std::uint64_t>(cache.capacity()));
+    out.member("segments", counters.segments);
+    out.end_object();
+}
+
 void write_coins(JsonWriter& out, const CoinStoreStatus& status) {
     out.key("coins");
     out.begin_object();
@@ -122,6 +140,7 @@ RpcOutcome get_blockpub_info(const RpcContext& context, const RpcCall& call) {
     out.member("version", std::string_view(context.version));
     write_chain(out, *context.chain);
     write_store(out, context.store->status());
+    if (context.cache != nullptr) write_cache(out, *context.cache);
     if (context.coins != nullptr) write_coins(out, context.coins->status());
     out.key("publishers");
     out.begin_array();
@@ -202,6 +221,20 @@ void add_status_methods(std::vector<RpcMethod>& methods, const RpcContext& conte
             "    \"segments\" : n,                (numeric) block files\n"
             "    \"open_segments\" : n,           (numeric) of them open\n"
             "    \"block_bytes_on_disk\" : n      (numeric) bytes of the block files\n"
+            "  },\n"
+            "  \"block_cache\" : {                (json object) parts of blocks in memory, for all readers\n"
+            "    \"hits\" : n,                    (numeric) parts that were there\n"
+            "    \"misses\" : n,                  (numeric) parts that were not\n"
+            "    \"joined_loads\" : n,            (numeric) misses that waited for another's read of the same "
+            "part\n"
+            "    \"insertions\" : n,              (numeric) parts taken in\n"
+            "    \"evictions\" : n,               (numeric) parts that had to go for them\n"
+            "    \"exclusive_acquisitions\" : n,  (numeric) of the lock under which it changes\n"
+            "    \"waits\" : n,                   (numeric) of them that had to wait\n"
+            "    \"parts\" : n,                   (numeric) there now\n"
+            "    \"bytes\" : n,                   (numeric) of memory that they take\n"
+            "    \"capacity_bytes\" : n,          (numeric) of -blockcache\n"
+            "    \"segments\" : n                 (numeric) that they keep open\n"
             "  },\n"
             "  \"coins\" : {                      (json object)\n"
             "    \"height\" : n,                  (numeric) height of the tip whose coins are shown\n"

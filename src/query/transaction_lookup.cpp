@@ -71,14 +71,15 @@ Result<std::vector<std::pair<BlockHash, HeaderRecord>>> blocks_above(const Store
 Result<std::optional<TransactionInBlock>> find_in_block(const BlockMaterialReader& reader,
                                                         const HeaderView& header, const Txid& txid) {
     if (auto missing = missing_block(header.record)) return std::unexpected(*std::move(missing));
-    auto facts = reader.facts(header.record);
+    auto batch = reader.batch();
+    auto facts = reader.facts(header.record, batch);
     if (!facts) return forward_error(facts);
     std::optional<std::size_t> position;
     if (*facts) {
         position = position_of((*facts)->view(), txid);
         if (!position) return std::optional<TransactionInBlock>();
     }
-    auto raw = reader.raw(header.hash, header.record);
+    auto raw = reader.raw(header.hash, header.record, batch);
     if (!raw) return forward_error(raw);
     if (position) {
         const std::size_t offset = (*facts)->view().offset(*position);

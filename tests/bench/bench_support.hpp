@@ -6,7 +6,7 @@
 #include "primitives/chain_params.hpp"
 #include "source/importer.hpp"
 #include "store/coin_store.hpp"
-#include "store/recent_blocks.hpp"
+#include "store/block_cache.hpp"
 #include "support/temporary_directory.hpp"
 
 #include <blockpub/bus.hpp>
@@ -62,7 +62,7 @@ inline std::filesystem::path big_vectors(int argc, char** argv) {
 }
 
 struct NodeOptions {
-    std::size_t recent_bytes = std::size_t{64} << 20;
+    std::size_t cache_bytes = std::size_t{64} << 20;
     std::uint64_t coin_bytes = std::uint64_t{450} << 20;
     /// Puts an engine in front of the ledger; may be empty.
     std::function<std::unique_ptr<CoinsEngine>(CoinsEngine&, CoinStore&)> wrap;
@@ -83,13 +83,13 @@ struct Node {
         coins = must(CoinStore::open(coin_options));
         ledger = std::make_unique<CoinsLedger>(params, *coins);
         if (node_options.wrap) wrapper = node_options.wrap(*ledger, *coins);
-        recent.emplace(store->block_reader(), node_options.recent_bytes);
+        cache.emplace(BlockCache::Options{.capacity_bytes = node_options.cache_bytes});
         bus.emplace(BusOptions{.log = store.get()});
         ChainOptions chain_options;
         chain_options.params = &params;
         chain_options.store = store.get();
         chain_options.bus = &*bus;
-        chain_options.recent = &*recent;
+        chain_options.cache = &*cache;
         chain_options.clock = &clock;
         chain_options.logger = &logger;
         chain_options.coins = wrapper ? wrapper.get() : ledger.get();
@@ -113,7 +113,7 @@ struct Node {
     std::unique_ptr<CoinStore> coins;
     std::unique_ptr<CoinsLedger> ledger;
     std::unique_ptr<CoinsEngine> wrapper;
-    std::optional<RecentBlocks> recent;
+    std::optional<BlockCache> cache;
     std::optional<Bus> bus;
     std::unique_ptr<Chain> chain;
 };

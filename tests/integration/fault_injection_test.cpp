@@ -53,7 +53,7 @@ TEST_SUITE("integration.fault_injection") {
         NodeParts node(directory.path());
         TestSubscriber subscriber(node.publisher->status().endpoint);
         node.synchronize(subscriber);
-        auto healthy = node.make_publisher(*node.recent);
+        auto healthy = node.make_publisher(*node.blocks);
         TestSubscriber healthy_subscriber(healthy->status().endpoint);
         while (!healthy_subscriber.receive(200)) {
             const BuiltBlock block = node.next_block();

@@ -234,14 +234,15 @@ NodeParts::NodeParts(const std::filesystem::path& directory, std::uint64_t coin_
         next = snapshot->next_event().value();
     }
     bus = std::make_unique<Bus>(BusOptions{.log = store.get(), .next_index = next, .logger = &logger});
-    recent = std::make_unique<RecentBlocks>(store->block_reader(), std::size_t{4} << 20);
-    reader = std::make_unique<FaultyReader>(*recent);
+    cache = std::make_unique<BlockCache>(BlockCache::Options{.capacity_bytes = std::size_t{4} << 20});
+    blocks = std::make_unique<CachedReader>(store->block_reader(), *cache);
+    reader = std::make_unique<FaultyReader>(*blocks);
     publisher = make_publisher(*reader);
     ChainOptions options;
     options.params = &chain_params(ChainKind::regtest);
     options.store = store.get();
     options.bus = bus.get();
-    options.recent = recent.get();
+    options.cache = cache.get();
     options.clock = &clock;
     options.logger = &logger;
     options.coins = ledger.get();
@@ -264,7 +265,8 @@ void NodeParts::close() {
     chain.reset();
     bus.reset();
     reader.reset();
-    recent.reset();
+    blocks.reset();
+    cache.reset();
     flush_faults.release();
     ledger.reset();
     coins.reset();

@@ -7,7 +7,7 @@
 #include "chain/coins_ledger.hpp"
 #include "primitives/chain_params.hpp"
 #include "store/coin_store.hpp"
-#include "store/recent_blocks.hpp"
+#include "store/cached_reader.hpp"
 #include "support/block_builder.hpp"
 
 #include <blockpub/block_reader.hpp>
@@ -193,7 +193,8 @@ class NodeParts {
     std::unique_ptr<CoinStore> coins;  ///< null without a budget
     std::unique_ptr<CoinsLedger> ledger;
     std::unique_ptr<Bus> bus;
-    std::unique_ptr<RecentBlocks> recent;
+    std::unique_ptr<BlockCache> cache;
+    std::unique_ptr<CachedReader> blocks;
     std::unique_ptr<FaultyReader> reader;  ///< what the publisher reads with
     std::unique_ptr<Chain> chain;
     std::unique_ptr<Publisher> publisher;

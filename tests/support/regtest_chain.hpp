@@ -4,7 +4,7 @@
 #include "chain/chain.hpp"
 #include "chain/coins_engine.hpp"
 #include "primitives/chain_params.hpp"
-#include "store/recent_blocks.hpp"
+#include "store/block_cache.hpp"
 #include "support/block_builder.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -80,7 +80,7 @@ class RegtestChain {
     [[nodiscard]] Result<void> try_start() {
         clock_.set_fixed(kNow);
         store_ = must(Store::open(store_options()));
-        recent_.emplace(store_->block_reader(), std::size_t{8} << 20);
+        cache_.emplace(BlockCache::Options{.capacity_bytes = std::size_t{8} << 20});
         bus_.emplace(
             BusOptions{.log = store_.get(), .next_index = must(must(store_->snapshot()).next_event())});
         cursor_ = bus_->open_cursor([] {});
@@ -88,7 +88,7 @@ class RegtestChain {
         chain.params = &chain_params(ChainKind::regtest);
         chain.store = store_.get();
         chain.bus = &*bus_;
-        chain.recent = &*recent_;
+        chain.cache = &*cache_;
         chain.clock = &clock_;
         chain.logger = options_.logger;
         auto started = Chain::start(chain);
@@ -102,7 +102,7 @@ class RegtestChain {
         chain_.reset();
         cursor_.reset();
         bus_.reset();
-        recent_.reset();
+        cache_.reset();
         store_.reset();
     }
     void restart() {
@@ -113,6 +113,7 @@ class RegtestChain {
     [[nodiscard]] Chain& chain() { return *chain_; }
     [[nodiscard]] Store& store() { return *store_; }
     [[nodiscard]] Bus& bus() { return *bus_; }
+    [[nodiscard]] BlockCache& cache() { return *cache_; }
     [[nodiscard]] Clock& clock() { return clock_; }
     [[nodiscard]] Options& options() { return options_; }
 
@@ -142,7 +143,7 @@ class RegtestChain {
     TemporaryDirectory directory_;
     Clock clock_;
     std::unique_ptr<Store> store_;
-    std::optional<RecentBlocks> recent_;
+    std::optional<BlockCache> cache_;
     std::optional<Bus> bus_;
     std::unique_ptr<EventCursor> cursor_;
     std::unique_ptr<Chain> chain_;

@@ -72,11 +72,14 @@ struct RpcFixture {
           ledger(chain_params(ChainKind::regtest), *coins),
           node(chain_options()),
           reader(node.store()),
-          material(node.store(), reader),
+          blocks(reader, cache),
+          material(node.store(), blocks),
           tip_waiter(node.store(), node.bus()) {
         context.store = &node.store();
         context.blocks = &reader;
+        context.stored_blocks = &reader;
         context.material = &material;
+        context.cache = &node.cache();
         context.chain = &node.chain();
         context.params = &chain_params(ChainKind::regtest);
         context.clock = &node.clock();
@@ -162,6 +165,8 @@ struct RpcFixture {
     CoinsLedger ledger;
     RegtestChain node;
     FailingReader reader;
+    BlockCache cache{BlockCache::Options{}};  ///< keeps nothing: every read comes to `reader`
+    CachedReader blocks;
     BlockMaterialReader material;
     TipWaiter tip_waiter;
     UnreadableBlocks unreadable;

@@ -87,7 +87,8 @@ constexpr OptionSpec kOptions[] = {
      "Free disk in MiB below which writing waits until there is more (default: 50)", 0, 1 << 24},
     {"opensegments", "<n>", storage, integer,
      "Sealed segments kept open, one descriptor and one mapping each, a quarter of them by the block cache "
-     "(default: 128)", 4, 4096},
+     "(default: 128)",
+     4, 4096},
     {"txindex", "", storage, flag,
      "Remember which block has each transaction, for getrawtransaction and gettxoutproof; made in the "
      "background "

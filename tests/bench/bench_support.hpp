@@ -5,8 +5,8 @@
 #include "chain/coins_ledger.hpp"
 #include "primitives/chain_params.hpp"
 #include "source/importer.hpp"
-#include "store/coin_store.hpp"
 #include "store/block_cache.hpp"
+#include "store/coin_store.hpp"
 #include "support/temporary_directory.hpp"
 
 #include <blockpub/bus.hpp>

@@ -6,8 +6,8 @@
 #include "chain/chain.hpp"
 #include "chain/coins_ledger.hpp"
 #include "primitives/chain_params.hpp"
-#include "store/coin_store.hpp"
 #include "store/cached_reader.hpp"
+#include "store/coin_store.hpp"
 #include "support/block_builder.hpp"
 
 #include <blockpub/block_reader.hpp>

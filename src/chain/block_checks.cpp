@@ -56,21 +56,20 @@ Verdict check_transactions(const ParsedBlock& block) {
     bool more_coinbases = false;
     std::size_t sigops = 0;
     std::vector<Outpoint> scratch;
-    const auto walked = for_each_transaction(block.raw().bytes(),
-                                             [&](std::size_t position, const TransactionView& transaction) {
-                                                 const bool coinbase = transaction.is_coinbase();
-                                                 if (position == 0) {
-                                                     starts_with_coinbase = coinbase;
-                                                 } else {
-                                                     more_coinbases |= coinbase;
-                                                 }
-                                                 if (broken == nullptr) {
-                                                     broken = check_transaction(transaction, scratch);
-                                                     broken_at = position;
-                                                 }
-                                                 sigops += count_legacy_sigops(transaction);
-                                             });
-    BLOCKPUB_CHECK(walked.has_value(), "a block that has been parsed");
+    for (std::size_t position = 0; position < block.transactions().size(); ++position) {
+        const TransactionView transaction = block.transaction(position);
+        const bool coinbase = transaction.is_coinbase();
+        if (position == 0) {
+            starts_with_coinbase = coinbase;
+        } else {
+            more_coinbases |= coinbase;
+        }
+        if (broken == nullptr) {
+            broken = check_transaction(transaction, scratch);
+            broken_at = position;
+        }
+        sigops += count_legacy_sigops(transaction);
+    }
     if (!starts_with_coinbase) return reject("bad-cb-missing", "first tx is not coinbase");
     if (more_coinbases) return reject("bad-cb-multiple", "more than one coinbase");
     if (broken != nullptr) {

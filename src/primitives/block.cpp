@@ -3,6 +3,7 @@
 
 #include "base/check.hpp"
 #include "primitives/compact_size.hpp"
+#include "primitives/sha256_batch.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -43,9 +44,11 @@ Result<ParsedBlock> ParsedBlock::parse_front(const SharedBytes& raw) {
             {.offset = static_cast<std::uint32_t>(transaction.bytes().data() - bytes.data()),
              .size = static_cast<std::uint32_t>(transaction.total_size()),
              .has_witness = transaction.has_witness(),
-             .txid = transaction.txid()});
+             .shape = transaction.shape(),
+             .txid = {}});
     });
     if (!read) return forward_error(read);
+    block.hash_transactions(bytes);
     block.stripped_size_ += BlockHeader::kSize + compact_size_length(block.transactions_.size());
     block.header_ = BlockHeader::decode(bytes);
     block.hash_ = hash_header(bytes);
@@ -53,13 +56,23 @@ Result<ParsedBlock> ParsedBlock::parse_front(const SharedBytes& raw) {
     return block;
 }
 
+void ParsedBlock::hash_transactions(ByteSpan bytes) {
+    std::vector<Digest256> digests(transactions_.size());
+    Sha256dBatch batch;
+    for (std::size_t i = 0; i < digests.size(); ++i) {
+        const Entry& entry = transactions_[i];
+        const auto view = TransactionView::of_shape(bytes.subspan(entry.offset, entry.size), entry.shape);
+        batch.add(view.stripped_parts(), digests[i]);
+    }
+    batch.finish();
+    for (std::size_t i = 0; i < digests.size(); ++i) transactions_[i].txid = Txid(digests[i]);
+}
+
 TransactionView ParsedBlock::transaction(std::size_t position) const {
     BLOCKPUB_CHECK(position < transactions_.size(), "{} of {}", position, transactions_.size());
     const Entry& entry = transactions_[position];
     const ByteSpan bytes = raw_.bytes();
-    auto view = TransactionView::parse_whole(bytes.subspan(entry.offset, entry.size));
-    BLOCKPUB_CHECK(view.has_value(), "transaction {}", position);
-    return *view;
+    return TransactionView::of_shape(bytes.subspan(entry.offset, entry.size), entry.shape);
 }
 
 SharedBytes ParsedBlock::raw_transaction(std::size_t position) const {

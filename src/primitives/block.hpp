@@ -58,6 +58,7 @@ class ParsedBlock {
         std::uint32_t offset = 0;  ///< of the transaction in the raw block
         std::uint32_t size = 0;    ///< serialized with witness
         bool has_witness = false;
+        TransactionView::Shape shape;
         Txid txid;
     };
 
@@ -71,7 +72,7 @@ class ParsedBlock {
     [[nodiscard]] const BlockHeader& header() const { return header_; }
     [[nodiscard]] const BlockHash& hash() const { return hash_; }
     [[nodiscard]] const std::vector<Entry>& transactions() const { return transactions_; }
-    /// Requires: position < transactions().size().
+    /// Does not parse again. Requires: position < transactions().size().
     [[nodiscard]] TransactionView transaction(std::size_t position) const;
     [[nodiscard]] SharedBytes raw_transaction(std::size_t position) const;
     /// Serialized size without witness.
@@ -79,6 +80,8 @@ class ParsedBlock {
     [[nodiscard]] std::size_t weight() const { return stripped_size_ * 3 + raw_.size(); }
 
  private:
+    void hash_transactions(ByteSpan bytes);
+
     SharedBytes raw_;
     BlockHeader header_;
     BlockHash hash_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "primitives/merkle.hpp"
 
+#include "primitives/sha256_batch.hpp"
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -16,11 +18,16 @@ constexpr std::size_t kCommitmentSize = kCommitmentPrefix.size() + 32;
 
 MerkleResult merkle_root(std::vector<Digest256> leaves) {
     MerkleResult result;
+    Sha256dBatch batch;
     while (leaves.size() > 1) {
         for (std::size_t i = 0; i + 1 < leaves.size(); i += 2) result.mutated |= leaves[i] == leaves[i + 1];
         if (leaves.size() % 2 != 0) leaves.push_back(leaves.back());
-        for (std::size_t i = 0; i < leaves.size() / 2; ++i)
-            leaves[i] = sha256d_pair(leaves[2 * i], leaves[2 * i + 1]);
+        // In place: a node is written when its children, and all before them, have been taken.
+        for (std::size_t i = 0; i < leaves.size() / 2; ++i) {
+            const ByteSpan children[] = {leaves[2 * i], leaves[2 * i + 1]};
+            batch.add(children, leaves[i]);
+        }
+        batch.finish();
         leaves.resize(leaves.size() / 2);
     }
     if (!leaves.empty()) result.root = leaves.front();
@@ -35,27 +42,34 @@ MerkleResult block_merkle_root(const ParsedBlock& block) {
 }
 
 Digest256 block_witness_merkle_root(const ParsedBlock& block) {
-    std::vector<Digest256> leaves;
-    leaves.reserve(block.transactions().size() + 1);
+    const auto& entries = block.transactions();
+    std::vector<Digest256> leaves(entries.size());
+    leaves.reserve(leaves.size() + 1);
     const ByteSpan raw = block.raw().bytes();
-    for (const ParsedBlock::Entry& entry : block.transactions()) {
-        if (leaves.empty()) {
-            leaves.emplace_back();
+    Sha256dBatch batch;
+    for (std::size_t i = 1; i < leaves.size(); ++i) {
+        if (entries[i].has_witness) {
+            batch.add(raw.subspan(entries[i].offset, entries[i].size), leaves[i]);
         } else {
-            leaves.push_back(entry.has_witness ? sha256d(raw.subspan(entry.offset, entry.size))
-                                               : entry.txid.wire_bytes());
+            leaves[i] = entries[i].txid.wire_bytes();
         }
     }
+    batch.finish();
     return merkle_root(std::move(leaves)).root;
 }
 
 Result<Digest256> witness_merkle_root(ByteSpan raw) {
-    std::vector<Digest256> leaves;
+    std::vector<ByteSpan> transactions;
     ByteReader reader(raw);
-    auto read = read_block(reader, [&](std::size_t position, const TransactionView& transaction) {
-        leaves.push_back(position == 0 ? Digest256{} : transaction.wtxid().wire_bytes());
+    auto read = read_block(reader, [&](std::size_t, const TransactionView& transaction) {
+        transactions.push_back(transaction.bytes());
     });
     if (!read) return forward_error(read);
+    std::vector<Digest256> leaves(transactions.size());
+    leaves.reserve(leaves.size() + 1);
+    Sha256dBatch batch;
+    for (std::size_t i = 1; i < leaves.size(); ++i) batch.add(transactions[i], leaves[i]);
+    batch.finish();
     return merkle_root(std::move(leaves)).root;
 }
 

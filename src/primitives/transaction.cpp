@@ -106,6 +106,27 @@ Result<TransactionView> TransactionView::parse_whole_legacy(ByteSpan bytes) {
     return only(bytes, [](ByteReader& reader) { return parse_form(reader, false); });
 }
 
+TransactionView::Shape TransactionView::shape() const {
+    return {
+        .input_count = static_cast<std::uint32_t>(input_count_),
+        .output_count = static_cast<std::uint32_t>(output_count_),
+        .outputs_at = output_count_ == 0 ? 0U : static_cast<std::uint32_t>(outputs_.data() - bytes_.data()),
+        .witness_size = static_cast<std::uint32_t>(witness_size_)};
+}
+
+TransactionView TransactionView::of_shape(ByteSpan bytes, const Shape& shape) {
+    TransactionView view;
+    view.bytes_ = bytes;
+    view.input_count_ = shape.input_count;
+    view.output_count_ = shape.output_count;
+    view.witness_size_ = shape.witness_size;
+    const std::size_t counted = kVersionSize + (shape.witness_size != 0 ? kMarkerAndFlagSize : 0);
+    const std::size_t inputs_at = counted + compact_size_length(shape.input_count);
+    view.inputs_ = bytes.subspan(inputs_at, bytes.size() - inputs_at);
+    view.outputs_ = bytes.subspan(shape.outputs_at);
+    return view;
+}
+
 std::int32_t TransactionView::version() const {
     return read_le<std::int32_t>(bytes_.data());
 }
@@ -122,13 +143,15 @@ ByteSpan TransactionView::witness() const {
     return bytes_.subspan(bytes_.size() - kLockTimeSize - witness_size_, witness_size_);
 }
 
-Txid TransactionView::txid() const {
-    if (!has_witness()) return Txid(sha256d(bytes_));
+std::array<ByteSpan, 3> TransactionView::stripped_parts() const {
+    if (!has_witness()) return {bytes_, {}, {}};
     const std::size_t begin = kVersionSize + kMarkerAndFlagSize;
     const std::size_t end = bytes_.size() - kLockTimeSize - witness_size_;
-    const std::array<ByteSpan, 3> parts{bytes_.first(kVersionSize), bytes_.subspan(begin, end - begin),
-                                        bytes_.last(kLockTimeSize)};
-    return Txid(sha256d(parts));
+    return {bytes_.first(kVersionSize), bytes_.subspan(begin, end - begin), bytes_.last(kLockTimeSize)};
+}
+
+Txid TransactionView::txid() const {
+    return Txid(sha256d(stripped_parts()));
 }
 
 Wtxid TransactionView::wtxid() const {

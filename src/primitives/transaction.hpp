@@ -7,6 +7,7 @@
 #include <blockpub/hash.hpp>
 #include <blockpub/result.hpp>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -50,6 +51,17 @@ class TransactionView {
     [[nodiscard]] static Result<TransactionView> parse(ByteReader& reader);
     /// Parses bytes that must be one whole transaction. Errors: corrupt (also for trailing bytes).
     [[nodiscard]] static Result<TransactionView> parse_whole(ByteSpan bytes);
+    /// What a parse finds out, small enough to be kept for each transaction of a block.
+    struct Shape {
+        std::uint32_t input_count = 0;
+        std::uint32_t output_count = 0;
+        std::uint32_t outputs_at = 0;    ///< where the outputs begin, behind their count
+        std::uint32_t witness_size = 0;  ///< of the witness stacks; 0: none
+    };
+    [[nodiscard]] Shape shape() const;
+    /// The view that gave `shape`, without parsing again. Requires: the same bytes.
+    [[nodiscard]] static TransactionView of_shape(ByteSpan bytes, const Shape& shape);
+
     /// As parse_whole, for the form of before BIP 144: two zero bytes behind the version are two empty lists.
     [[nodiscard]] static Result<TransactionView> parse_whole_legacy(ByteSpan bytes);
 
@@ -65,6 +77,8 @@ class TransactionView {
     [[nodiscard]] std::size_t stripped_size() const;
     [[nodiscard]] std::size_t weight() const { return stripped_size() * 3 + total_size(); }
     [[nodiscard]] std::size_t vsize() const { return (weight() + 3) / 4; }
+    /// The bytes that the txid is the hash of: all but marker, flag and witness. Some may be empty.
+    [[nodiscard]] std::array<ByteSpan, 3> stripped_parts() const;
     [[nodiscard]] Txid txid() const;
     [[nodiscard]] Wtxid wtxid() const;
     /// One input whose outpoint is null.
@@ -116,8 +130,9 @@ class TransactionView {
     [[nodiscard]] static Result<TransactionView> parse_form(ByteReader& reader, bool extended);
 
     ByteSpan bytes_;
-    ByteSpan inputs_;   // without their count
-    ByteSpan outputs_;  // without their count
+    // Each without its count; no further than to the end of the last.
+    ByteSpan inputs_;
+    ByteSpan outputs_;
     std::size_t input_count_ = 0;
     std::size_t output_count_ = 0;
     std::size_t witness_size_ = 0;  // of the witness stacks, without marker and flag

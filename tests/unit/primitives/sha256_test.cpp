@@ -2,6 +2,8 @@
 #include "primitives/sha256.hpp"
 
 #include "base/hex.hpp"
+#include "primitives/sha256_batch.hpp"
+#include "primitives/sha256_stream.hpp"
 
 #include <doctest/doctest.h>
 
@@ -63,6 +65,43 @@ TEST_CASE("parts hash as the whole, wherever it is cut") {
                                             bytes.subspan(second)};
         CAPTURE(size);
         CHECK(sha256d(parts) == sha256d(bytes));
+    }
+}
+
+TEST_CASE("every size hashes as another implementation has it") {
+    std::mt19937 random(7);
+    for (std::size_t size = 0; size < 400; ++size) {
+        std::vector<std::uint8_t> bytes(size);
+        for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(random());
+        Sha256Stream stream;
+        stream.update(bytes);
+        CAPTURE(size);
+        CHECK(sha256(bytes) == stream.finish());
+    }
+}
+
+TEST_CASE("a batch gives each message its own digest, whatever sizes meet") {
+    const unsigned seed = std::random_device{}();
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    for (int round = 0; round < 50; ++round) {
+        std::vector<std::vector<std::uint8_t>> messages(random() % 12);
+        for (auto& message : messages) {
+            // Around every bound: one block, the padding's, the longest that is copied.
+            static constexpr std::size_t kSizes[] = {0, 55, 56, 63, 64, 65, 119, 120, 4095, 4096, 4097, 9000};
+            message.resize(random() % 3 == 0 ? kSizes[random() % std::size(kSizes)] : random() % 700);
+            for (std::uint8_t& byte : message) byte = static_cast<std::uint8_t>(random());
+        }
+        std::vector<Digest256> digests(messages.size());
+        Sha256dBatch batch;
+        for (std::size_t i = 0; i < messages.size(); ++i) {
+            const ByteSpan whole(messages[i]);
+            const std::size_t cut = random() % (whole.size() + 1);
+            const std::array<ByteSpan, 2> parts{whole.first(cut), whole.subspan(cut)};
+            batch.add(parts, digests[i]);
+        }
+        batch.finish();
+        for (std::size_t i = 0; i < messages.size(); ++i) CHECK(digests[i] == sha256d(messages[i]));
     }
 }
 

@@ -55,6 +55,49 @@ TEST_CASE("a transaction with witness has its ids, sizes and fields") {
     CHECK_FALSE(view->is_coinbase());
 }
 
+TEST_CASE("a view made of bytes and shape is the one that parsing gives") {
+    const auto same = [](ByteSpan bytes, const TransactionView& parsed) {
+        const TransactionView view = TransactionView::of_shape(bytes, parsed.shape());
+        CHECK(view.txid() == parsed.txid());
+        CHECK(view.wtxid() == parsed.wtxid());
+        CHECK(view.weight() == parsed.weight());
+        CHECK(view.is_coinbase() == parsed.is_coinbase());
+        const auto walk = [](const TransactionView& of) {
+            std::vector<std::uint8_t> seen;
+            const auto see = [&](ByteSpan part) { seen.insert(seen.end(), part.begin(), part.end()); };
+            of.for_each_input([&](std::size_t position, const TxInput& input) {
+                seen.push_back(static_cast<std::uint8_t>(position));
+                see(input.prevout.txid.wire_bytes());
+                see(input.script);
+                return true;
+            });
+            of.for_each_output([&](std::size_t position, const TxOutput& output) {
+                seen.push_back(static_cast<std::uint8_t>(position));
+                see(output.script);
+                return true;
+            });
+            of.for_each_witness_item([&](std::size_t, std::size_t, ByteSpan item) {
+                see(item);
+                return true;
+            });
+            return seen;
+        };
+        CHECK(walk(view) == walk(parsed));
+    };
+    const auto segwit = bytes_of(kSegwit);
+    same(segwit, *TransactionView::parse_whole(segwit));
+    // No inputs, no outputs; and so many outputs that their count takes three bytes.
+    const auto empty = bytes_of("01000000000000000000");
+    same(empty, *TransactionView::parse_whole(empty));
+    test::TransactionSpec many;
+    many.inputs.resize(300);
+    many.outputs.resize(300);
+    const auto large = many.build();
+    const auto parsed = TransactionView::parse_whole(large);
+    REQUIRE(parsed);
+    same(large, *parsed);
+}
+
 TEST_CASE("visitors see every part in order and stop when told to") {
     const auto bytes = bytes_of(kSegwit);
     const auto view = TransactionView::parse_whole(bytes);

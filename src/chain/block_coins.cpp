@@ -1,71 +1,67 @@
 // SPDX-License-Identifier: MIT
 #include "chain/block_coins.hpp"
 
-#include "base/check.hpp"
-
 #include <utility>
 
 namespace blockpub {
 
-BlockCoins::Entry* BlockCoins::entry_of(const Outpoint& outpoint) {
-    const std::uint32_t found =
-        index_.find(outpoint, [&](std::uint32_t i) -> const Outpoint& { return entries_[i].outpoint; });
-    return found == OutpointIndex::kNone ? nullptr : &entries_[found];
+std::size_t BlockCoins::add_entry(const Outpoint& outpoint) {
+    entries_.emplace_back().outpoint = outpoint;
+    changed_.push_back(false);
+    return entries_.size() - 1;
 }
 
-BlockCoins::Entry& BlockCoins::add_entry(const Outpoint& outpoint) {
-    index_.put(outpoint, static_cast<std::uint32_t>(entries_.size()),
-               [&](std::uint32_t i) -> const Outpoint& { return entries_[i].outpoint; });
-    Entry& entry = entries_.emplace_back();
-    entry.outpoint = outpoint;
-    return entry;
+Result<std::size_t> BlockCoins::position_of(const Outpoint& outpoint) {
+    if (const std::uint32_t found = index_.find(outpoint, outpoint_at()); found != OutpointIndex::kNone)
+        return found;
+    auto coin = below_.find(outpoint);
+    if (!coin && coin.error().code != Errc::not_found) return forward_error(coin);
+    index_.put(outpoint, static_cast<std::uint32_t>(entries_.size()), outpoint_at());
+    const std::size_t position = add_entry(outpoint);
+    if (coin) {
+        entries_[position].coin = std::move(*coin);
+    } else {
+        entries_[position].fresh = true;
+    }
+    return position;
 }
 
 Result<const Coin*> BlockCoins::find(const Outpoint& outpoint) {
-    if (const Entry* const entry = entry_of(outpoint)) return entry->coin ? &*entry->coin : nullptr;
-    auto coin = below_.find(outpoint);
-    if (!coin && coin.error().code != Errc::not_found) return forward_error(coin);
-    Entry& entry = add_entry(outpoint);
-    if (coin) {
-        entry.coin = std::move(*coin);
-    } else {
-        entry.below_may_have = false;
-    }
-    return entry.coin ? &*entry.coin : nullptr;
+    auto position = position_of(outpoint);
+    if (!position) return forward_error(position);
+    const auto& coin = entries_[*position].coin;
+    return coin ? &*coin : nullptr;
 }
 
-Coin BlockCoins::spend(const Outpoint& outpoint) {
-    Entry* const entry = entry_of(outpoint);
-    BLOCKPUB_CHECK(entry != nullptr && entry->coin.has_value(), "{}:{}", outpoint.txid.display_hex(),
-                   outpoint.position);
-    Coin coin = std::move(*entry->coin);
-    entry->coin.reset();
-    entry->changed = true;
-    return coin;
+Result<std::optional<Coin>> BlockCoins::spend(const Outpoint& outpoint) {
+    auto position = position_of(outpoint);
+    if (!position) return forward_error(position);
+    auto& kept = entries_[*position].coin;
+    if (kept) changed_[*position] = true;
+    return std::exchange(kept, std::nullopt);
 }
 
 void BlockCoins::add(const Outpoint& outpoint, Coin coin, bool known_new) {
-    Entry* entry = entry_of(outpoint);
-    if (entry == nullptr) {
-        entry = &add_entry(outpoint);
-        if (known_new) entry->below_may_have = false;
-    }
-    entry->coin = std::move(coin);
-    entry->changed = true;
+    const auto next = static_cast<std::uint32_t>(entries_.size());
+    const std::uint32_t position = index_.find_or_put(outpoint, next, outpoint_at());
+    if (position == next) entries_[add_entry(outpoint)].fresh = known_new;
+    entries_[position].coin = std::move(coin);
+    changed_[position] = true;
 }
 
 std::vector<CoinChange> BlockCoins::take_changes() {
-    std::vector<CoinChange> changes;
-    changes.reserve(entries_.size());
-    for (Entry& entry : entries_) {
-        if (!entry.changed) continue;
-        if (!entry.coin && !entry.below_may_have) continue;  // made and spent within the block
-        changes.push_back(
-            {.outpoint = entry.outpoint, .coin = std::move(entry.coin), .fresh = !entry.below_may_have});
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+        CoinChange& entry = entries_[i];
+        if (!changed_[i]) continue;
+        if (!entry.coin && entry.fresh) continue;  // made and spent within the block
+        if (kept != i) entries_[kept] = std::move(entry);
+        ++kept;
     }
-    entries_.clear();
+    entries_.resize(kept);
+    changed_.clear();
     index_ = {};
-    return changes;
+    return std::exchange(entries_, {});
 }
 
 }  // namespace blockpub

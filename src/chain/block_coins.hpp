@@ -25,32 +25,33 @@ class BlockCoins {
     /// Makes room for so many outpoints at once.
     void reserve(std::size_t count) {
         entries_.reserve(count);
+        changed_.reserve(count);
         index_.reserve(count);
     }
 
     /// The coin, or null when it is not there. Valid until the next call. Errors: corrupt, io.
     [[nodiscard]] Result<const Coin*> find(const Outpoint& outpoint);
-    /// Takes a coin away. Requires: find has just given it.
-    [[nodiscard]] Coin spend(const Outpoint& outpoint);
+    /// Takes a coin away; nothing when it is not there. Errors: as find.
+    [[nodiscard]] Result<std::optional<Coin>> spend(const Outpoint& outpoint);
     /// Makes a coin, or puts one back, in place of one that may be there. `known_new`: nothing below has it.
     void add(const Outpoint& outpoint, Coin coin, bool known_new);
     /// All that differs from below; the object is used up.
     [[nodiscard]] std::vector<CoinChange> take_changes();
 
  private:
-    struct Entry {
-        Outpoint outpoint;
-        std::optional<Coin> coin;
-        bool changed = false;
-        bool below_may_have = true;  ///< false: known not to exist in the store
-    };
-    /// Null when nothing is known of the outpoint.
-    [[nodiscard]] Entry* entry_of(const Outpoint& outpoint);
-    Entry& add_entry(const Outpoint& outpoint);
+    /// Position of what is known of the outpoint, looked for below when it is asked for first.
+    [[nodiscard]] Result<std::size_t> position_of(const Outpoint& outpoint);
+    std::size_t add_entry(const Outpoint& outpoint);
+    [[nodiscard]] auto outpoint_at() const {
+        return [this](std::uint32_t i) -> const Outpoint& { return entries_[i].outpoint; };
+    }
 
     const CoinStore& below_;
-    std::vector<Entry> entries_;  // in the order in which they were asked for
-    OutpointIndex index_;         // to positions in entries_
+    // In the order in which they were asked for, as they are handed on: `fresh` once it is known that nothing
+    // below has the coin.
+    std::vector<CoinChange> entries_;
+    std::vector<bool> changed_;  // which of them
+    OutpointIndex index_;        // to positions in entries_
 };
 
 }  // namespace blockpub

@@ -18,8 +18,13 @@ namespace {
 /// From here on a coinbase could again be that of a block before BIP 34. (Core's BIP34_IMPLIES_BIP30_LIMIT)
 constexpr std::uint32_t kBip34ImpliesBip30Limit = 1'983'702;
 
-/// Inputs and outputs of a usual transaction.
-constexpr std::size_t kOutpointsOfTransaction = 5;
+/// How many outpoints a block names or makes, at most.
+std::size_t count_outpoints(const ParsedBlock& block) {
+    std::size_t count = 0;
+    for (const ParsedBlock::Entry& entry : block.transactions())
+        count += entry.shape.input_count + entry.shape.output_count;
+    return count;
+}
 
 struct HeightAndHash {
     std::uint32_t height;
@@ -50,7 +55,8 @@ class Connector {
           parsed_(parsed),
           coins_(coins),
           params_(params),
-          repeats_coinbase_(repeats_earlier_coinbase(block.height(), block.hash())) {}
+          repeats_coinbase_(repeats_earlier_coinbase(block.height(), block.hash())),
+          previous_median_time_(block.previous_median_time()) {}
 
     Result<ConnectedCoins> run();
 
@@ -59,9 +65,9 @@ class Connector {
     Result<bool> repeats_unspent(BlockCoins& coins);
     Result<std::string> connect_transactions();
     Result<std::string> connect_transaction(std::size_t position);
-    Result<std::string> spend_inputs(const TransactionView& transaction, SpentCoins& spent);
-    [[nodiscard]] std::string check_spending(const TransactionView& transaction, const SpentCoins& spent);
-    [[nodiscard]] bool sequence_locked(const TransactionView& transaction, const SpentCoins& spent) const;
+    Result<std::string> spend_inputs(const TransactionView& transaction);
+    [[nodiscard]] std::string check_spending(const TransactionView& transaction, std::span<const Coin> spent);
+    [[nodiscard]] bool sequence_locked(const TransactionView& transaction, std::span<const Coin> spent);
     void make_coins(const TransactionView& transaction, const Txid& txid, bool coinbase);
 
     BlockInChain& block_;
@@ -69,8 +75,10 @@ class Connector {
     BlockCoins& coins_;
     const ChainParams& params_;
     const bool repeats_coinbase_;
+    const std::int64_t previous_median_time_;
     BlockUndo undo_;
-    std::string message_;  // with the reason that ends the walk
+    std::vector<Height> heights_;  // of the coins that one transaction spends
+    std::string message_;          // with the reason that ends the walk
     Amount fees_ = 0;
     std::int64_t sigops_cost_ = 0;
 };
@@ -96,19 +104,20 @@ Result<bool> Connector::repeats_unspent(BlockCoins& coins) {
     return false;
 }
 
-Result<std::string> Connector::spend_inputs(const TransactionView& transaction, SpentCoins& spent) {
+/// The coins go to the end of undo_.
+Result<std::string> Connector::spend_inputs(const TransactionView& transaction) {
     std::string reason;
     std::optional<Error> failure;
-    spent.reserve(transaction.input_count());
+    undo_.begin_transaction();
     transaction.for_each_input([&](std::size_t, const TxInput& input) {
-        auto coin = coins_.find(input.prevout);
+        auto coin = coins_.spend(input.prevout);
         if (!coin) {
             failure = std::move(coin.error());
-        } else if (*coin == nullptr) {
+        } else if (!*coin) {
             reason = "bad-txns-inputs-missingorspent";
             message_ = "CheckTxInputs: inputs missing/spent";
         } else {
-            spent.push_back(coins_.spend(input.prevout));
+            undo_.add(std::move(**coin));
         }
         return !failure && reason.empty();
     });
@@ -116,18 +125,17 @@ Result<std::string> Connector::spend_inputs(const TransactionView& transaction, 
     return reason;
 }
 
-bool Connector::sequence_locked(const TransactionView& transaction, const SpentCoins& spent) const {
+bool Connector::sequence_locked(const TransactionView& transaction, std::span<const Coin> spent) {
     if (block_.height() < params_.csv_height) return false;
-    std::vector<Height> heights;
-    heights.reserve(spent.size());
-    for (const Coin& coin : spent) heights.push_back(coin.height);
+    heights_.clear();
+    for (const Coin& coin : spent) heights_.push_back(coin.height);
     const SequenceLocks locks = sequence_locks(
-        transaction, heights, [&](Height height) { return block_.ancestor_median_time(height); });
+        transaction, heights_, [&](Height height) { return block_.ancestor_median_time(height); });
     return locks.height >= static_cast<std::int64_t>(block_.height().value) ||
-           locks.median_time >= block_.previous_median_time();
+           locks.median_time >= previous_median_time_;
 }
 
-std::string Connector::check_spending(const TransactionView& transaction, const SpentCoins& spent) {
+std::string Connector::check_spending(const TransactionView& transaction, std::span<const Coin> spent) {
     Amount fee = 0;
     if (std::string reason = check_inputs(transaction, spent, block_.height(), fee); !reason.empty()) {
         message_ = check_inputs_message(reason, transaction, spent, block_.height());
@@ -147,7 +155,7 @@ void Connector::make_coins(const TransactionView& transaction, const Txid& txid,
                    Coin{.amount = output.amount,
                         .height = block_.height(),
                         .coinbase = coinbase,
-                        .script = Script(output.script.begin(), output.script.end())},
+                        .script = output.script},
                    !repeats_coinbase_);
         return true;
     });
@@ -155,15 +163,15 @@ void Connector::make_coins(const TransactionView& transaction, const Txid& txid,
 
 Result<std::string> Connector::connect_transaction(std::size_t position) {
     const TransactionView transaction = parsed_.transaction(position);
-    SpentCoins spent;
+    std::span<const Coin> spent;
     if (position > 0) {
-        auto missing = spend_inputs(transaction, spent);
+        auto missing = spend_inputs(transaction);
         if (!missing || !missing->empty()) return missing;
+        spent = undo_[position - 1];
         if (std::string reason = check_spending(transaction, spent); !reason.empty()) return reason;
     }
     sigops_cost_ += sigops_cost(transaction, spent);
     if (sigops_cost_ > kMaxBlockSigopsCost) return "bad-blk-sigops";
-    if (position > 0) undo_.push_back(std::move(spent));
     make_coins(transaction, parsed_.transactions()[position].txid, position == 0);
     return std::string();
 }
@@ -184,7 +192,8 @@ Result<ConnectedCoins> Connector::run() {
         return ConnectedCoins{
             .reject_reason = std::move(reason), .reject_message = std::move(message), .undo = {}};
     };
-    coins_.reserve(kOutpointsOfTransaction * parsed_.transactions().size());
+    coins_.reserve(count_outpoints(parsed_));
+    undo_.reserve(parsed_.transactions().size());
     const bool must_not = must_not_repeat();
     // Where each coinbase from the first block on names its own height, a transaction repeats an earlier one
     // only with inputs that are spent: a block that connects need not be looked at for it.
@@ -240,19 +249,17 @@ Result<void> disconnect_coins(BlockInChain& block, const BlockUndo& undo, BlockC
             if (is_unspendable(output.script)) return true;
             const Outpoint outpoint{.txid = parsed.transactions()[i].txid,
                                     .position = static_cast<std::uint32_t>(position)};
-            auto coin = coins.find(outpoint);
+            const auto coin = coins.spend(outpoint);
             if (!coin) {
-                failure = std::move(coin.error());
-            } else if (*coin != nullptr) {
-                static_cast<void>(coins.spend(outpoint));
-            } else if (!overwritten) {
+                failure = coin.error();
+            } else if (!*coin && !overwritten) {
                 failure = does_not_fit(block, "an output is not among the coins");
             }
             return !failure;
         });
         if (failure) return std::unexpected(std::move(*failure));
         if (i == 0) continue;
-        const std::vector<Coin>& spent = undo[i - 1];
+        const std::span<const Coin> spent = undo[i - 1];
         if (spent.size() != transaction.input_count())
             return std::unexpected(does_not_fit(block, "another number of inputs"));
         transaction.for_each_input([&](std::size_t position, const TxInput& input) {

@@ -24,9 +24,10 @@ std::int64_t coin_size(ByteSpan script) {
 
 std::int64_t median(std::vector<std::int64_t> values) {
     if (values.empty()) return 0;
-    std::ranges::sort(values);
-    const std::size_t middle = values.size() / 2;
-    return values.size() % 2 != 0 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::ranges::nth_element(values, middle);
+    if (values.size() % 2 != 0) return *middle;
+    return (*std::max_element(values.begin(), middle) + *middle) / 2;
 }
 
 struct RateAndWeight {
@@ -70,7 +71,7 @@ class StatsBuilder {
             return true;
         });
     }
-    void add_spending(const TransactionView& transaction, const std::vector<Coin>& spent);
+    void add_spending(const TransactionView& transaction, std::span<const Coin> spent);
     [[nodiscard]] BlockStats finish(std::size_t transactions);
 
  private:
@@ -83,7 +84,7 @@ class StatsBuilder {
     std::vector<RateAndWeight> rates_;
 };
 
-void StatsBuilder::add_spending(const TransactionView& transaction, const std::vector<Coin>& spent) {
+void StatsBuilder::add_spending(const TransactionView& transaction, std::span<const Coin> spent) {
     const auto size = static_cast<std::int64_t>(transaction.total_size());
     const auto weight = static_cast<std::int64_t>(transaction.weight());
     const Amount out = value_out(transaction);
@@ -172,6 +173,7 @@ constexpr std::size_t kChecksumSize = 4;
 BlockFacts compute_facts(const ParsedBlock& block, Height height, bool repeats_coinbase,
                          const BlockUndo& undo) {
     BlockFacts facts;
+    facts.transactions.reserve(block.transactions().size());
     facts.stripped_size = static_cast<std::uint32_t>(block.stripped_size());
     StatsBuilder stats(height, repeats_coinbase);
     for (std::size_t i = 0; i < block.transactions().size(); ++i) {

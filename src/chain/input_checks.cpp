@@ -34,14 +34,6 @@ std::optional<ByteSpan> last_push(ByteSpan script) {
     return data;
 }
 
-/// Signature operations that a witness stands for; `last_item` is its last one, if it has any.
-unsigned witness_sigops(const WitnessProgram& program, const std::optional<ByteSpan>& last_item) {
-    if (program.version != 0) return 0;
-    if (program.program.size() == 20) return 1;
-    if (program.program.size() == 32 && last_item) return count_sigops(*last_item, true);
-    return 0;
-}
-
 /// The last witness item of each input.
 std::vector<std::optional<ByteSpan>> last_witness_items(const TransactionView& transaction) {
     std::vector<std::optional<ByteSpan>> items(transaction.input_count());
@@ -126,20 +118,26 @@ std::int64_t sigops_cost(const TransactionView& transaction, std::span<const Coi
         cost += kScale * count_sigops(output.script, false);
         return true;
     });
-    const auto items =
-        spent.empty() ? std::vector<std::optional<ByteSpan>>{} : last_witness_items(transaction);
+    // Only scripts in witnesses make it worthwhile to look for them.
+    std::optional<std::vector<std::optional<ByteSpan>>> items;
+    const auto witness_cost = [&](const WitnessProgram& program, std::size_t position) {
+        if (program.version != 0) return 0U;
+        if (program.program.size() == 20) return 1U;
+        if (program.program.size() != 32) return 0U;
+        if (!items) items = last_witness_items(transaction);
+        return (*items)[position] ? count_sigops(*(*items)[position], true) : 0U;
+    };
     transaction.for_each_input([&](std::size_t position, const TxInput& input) {
         cost += kScale * count_sigops(input.script, false);
         if (spent.empty()) return true;
         const ByteSpan script = spent[position].script;
         if (const auto program = witness_program(script)) {
-            cost += witness_sigops(*program, items[position]);
+            cost += witness_cost(*program, position);
         } else if (is_pay_to_script_hash(script)) {
             const auto redeem = last_push(input.script);
             if (!redeem) return true;
             cost += kScale * count_sigops(*redeem, true);
-            if (const auto nested = witness_program(*redeem))
-                cost += witness_sigops(*nested, items[position]);
+            if (const auto nested = witness_program(*redeem)) cost += witness_cost(*nested, position);
         }
         return true;
     });

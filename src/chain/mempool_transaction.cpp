@@ -30,10 +30,7 @@ std::optional<Coin> MempoolTransaction::output(std::uint32_t position) const {
     std::optional<Coin> coin;
     view_.for_each_output([&](std::size_t at, const TxOutput& output) {
         if (at != position) return true;
-        coin = Coin{.amount = output.amount,
-                    .height = {},
-                    .coinbase = false,
-                    .script = Script(output.script.begin(), output.script.end())};
+        coin = Coin{.amount = output.amount, .height = {}, .coinbase = false, .script = output.script};
         return false;
     });
     return coin;

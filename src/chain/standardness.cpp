@@ -96,7 +96,7 @@ bool is_one_witness_standard(const TxInput& input, const Coin& coin, const Witne
     if (witness.empty()) return true;
     const OutputType type = output_type(coin.script);
     if (type == OutputType::anchor) return false;
-    std::vector<std::uint8_t> script(coin.script);
+    std::vector<std::uint8_t> script(coin.script.begin(), coin.script.end());
     if (type == OutputType::scripthash) {
         auto redeem = top_of_pushes(input.script);
         if (!redeem) return false;

@@ -10,6 +10,8 @@ namespace {
 /// Bytes of the checksum at the end: the first of the sha256d of all before it.
 constexpr std::size_t kChecksumSize = 4;
 constexpr std::size_t kCountSize = 4;
+/// Bytes that the coins of a transaction with one or two inputs take.
+constexpr std::size_t kUsualTransaction = 64;
 
 void append_count(std::vector<std::uint8_t>& out, std::size_t count) {
     out.resize(out.size() + kCountSize);
@@ -31,10 +33,11 @@ Result<ByteSpan> checked_body(ByteSpan bytes) {
 
 SharedBytes encode_undo(const BlockUndo& undo) {
     std::vector<std::uint8_t> out;
+    out.reserve(undo.size() * kUsualTransaction);
     append_count(out, undo.size());
-    for (const std::vector<Coin>& coins : undo) {
-        append_count(out, coins.size());
-        for (const Coin& coin : coins) encode_coin(coin, out);
+    for (std::size_t i = 0; i < undo.size(); ++i) {
+        append_count(out, undo[i].size());
+        for (const Coin& coin : undo[i]) encode_coin(coin, out);
     }
     const Digest256 digest = sha256d(out);
     out.insert(out.end(), digest.begin(), digest.begin() + kChecksumSize);
@@ -73,8 +76,8 @@ Result<BlockUndo> decode_undo(ByteSpan bytes) {
     for (std::uint32_t i = 0; i < transactions && reader.ok(); ++i) {
         const auto count = reader.le<std::uint32_t>();
         if (count > reader.remaining()) reader.fail();
-        std::vector<Coin>& coins = undo.emplace_back();
-        for (std::uint32_t k = 0; k < count && reader.ok(); ++k) coins.push_back(decode_coin(reader));
+        undo.begin_transaction();
+        for (std::uint32_t k = 0; k < count && reader.ok(); ++k) undo.add(decode_coin(reader));
     }
     if (!reader.ok() || reader.remaining() != 0) return fail(Errc::corrupt, "undo data does not decode");
     return undo;

@@ -139,7 +139,7 @@ Coin decode_coin(ByteReader& reader) {
 }
 
 void decode_coin(ByteReader& reader, Coin& coin) {
-    coin.script.clear();
+    coin.script.resize_for_overwrite(0);
     const std::uint64_t place = decode_number(reader);
     if (place / 2 > std::numeric_limits<std::uint32_t>::max()) reader.fail();
     coin.height = Height{static_cast<std::uint32_t>(place / 2)};
@@ -154,14 +154,14 @@ void decode_coin(ByteReader& reader, Coin& coin) {
     if (form == kRaw) {
         const std::uint64_t size = decode_number(reader);
         if (size > kMaxScript) reader.fail();
-        append(coin.script, reader.take(size));
+        coin.script = CoinScript(reader.take(size));
         if (form_of(coin.script) != kRaw) reader.fail();
     } else {
         const Frame& frame = kFrames[form];
-        coin.script.reserve(frame.before.size() + frame.size + frame.behind.size());
-        append(coin.script, frame.before);
-        append(coin.script, reader.take(frame.size));
-        append(coin.script, frame.behind);
+        std::uint8_t* at =
+            coin.script.resize_for_overwrite(frame.before.size() + frame.size + frame.behind.size());
+        for (const ByteSpan part : {frame.before, reader.take(frame.size), frame.behind})
+            at = std::copy(part.begin(), part.end(), at);
     }
     if (!reader.ok()) coin = {};
 }

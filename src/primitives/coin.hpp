@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "primitives/coin_script.hpp"
 #include "primitives/reader.hpp"
 #include "primitives/script.hpp"
 #include "primitives/transaction.hpp"
@@ -20,7 +21,7 @@ struct Coin {
     Amount amount = 0;
     Height height;          ///< of the block that made it
     bool coinbase = false;  ///< made by a coinbase: spendable after 100 more blocks
-    Script script;
+    CoinScript script;
     friend bool operator==(const Coin&, const Coin&) = default;
 };
 

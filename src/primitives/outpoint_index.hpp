@@ -33,6 +33,17 @@ class OutpointIndex {
         return slots_.empty() ? kNone : slots_[probe(outpoint, at)].number;
     }
 
+    /// The number of the outpoint; where it had none, it gets `number`. Requires: as put.
+    template <class At>
+    std::uint32_t find_or_put(const Outpoint& outpoint, std::uint32_t number, const At& at) {
+        reserve(count_ + 1);
+        Slot& slot = slots_[probe(outpoint, at)];
+        if (slot.number != kNone) return slot.number;
+        ++count_;
+        slot = {.tag = tag_of(outpoint), .number = number};
+        return number;
+    }
+
     /// Keeps the outpoint under `number`, whatever it was before. Requires: at(number) is not yet asked for.
     template <class At>
     void put(const Outpoint& outpoint, std::uint32_t number, const At& at) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "primitives/transaction.hpp"
 
+#include "primitives/compact_size.hpp"
 #include "primitives/sha256.hpp"
 
 #include <array>

@@ -7,6 +7,7 @@
 #include "primitives/coin.hpp"
 #include "primitives/descriptor.hpp"
 #include "primitives/public_key.hpp"
+#include "primitives/script.hpp"
 #include "primitives/script_reader.hpp"
 #include "primitives/sha256.hpp"
 #include "query/rpc_lookup.hpp"

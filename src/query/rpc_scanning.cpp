@@ -124,7 +124,8 @@ void write_scan(JsonWriter& out, const ScriptScanResult& scan, const Wanted& wan
     out.begin_array();
     for (const auto& [outpoint, found] : scan.found) {
         total += found.coin.amount;
-        write_unspent(out, outpoint, found, wanted.at(found.coin.script), scan.tip);
+        const Script script(found.coin.script.begin(), found.coin.script.end());
+        write_unspent(out, outpoint, found, wanted.at(script), scan.tip);
     }
     out.end_array();
     out.key("total_amount");

@@ -105,7 +105,7 @@ Result<ScriptScan::Progress> ScriptScan::scan_part(const CoinSnapshot& snapshot,
         }
         if (result_.coins % kCoinsBetweenProgress == 0) control_.progress(percent_at(outpoint.txid));
         ++result_.coins;
-        return wanted_(coin.script) ? keep(outpoint, coin) : Result<void>();
+        return is_wanted(coin) ? keep(outpoint, coin) : Result<void>();
     });
     if (aborted) return Progress::aborted;
     if (!scanned) return forward_error(scanned);
@@ -146,7 +146,12 @@ Result<void> ScriptScan::look_again(const CoinSnapshot& before, const CoinSnapsh
     if (*was) --result_.coins;
     if (*is) ++result_.coins;
     result_.found.erase(outpoint);
-    return *is && wanted_((*is)->script) ? keep(outpoint, **is) : Result<void>();
+    return *is && is_wanted(**is) ? keep(outpoint, **is) : Result<void>();
+}
+
+bool ScriptScan::is_wanted(const Coin& coin) {
+    script_.assign(coin.script.begin(), coin.script.end());
+    return wanted_(script_);
 }
 
 Result<void> ScriptScan::keep(const Outpoint& outpoint, const Coin& coin) {

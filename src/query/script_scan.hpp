@@ -70,6 +70,7 @@ class ScriptScan {
                                       std::size_t parts);
     [[nodiscard]] Result<void> look_again(const CoinSnapshot& before, const CoinSnapshot& after,
                                           const Outpoint& outpoint);
+    [[nodiscard]] bool is_wanted(const Coin& coin);
     [[nodiscard]] Result<void> keep(const Outpoint& outpoint, const Coin& coin);
     [[nodiscard]] Result<void> find_blocks();
 
@@ -77,6 +78,8 @@ class ScriptScan {
     const Sources sources_;
     const Control control_;
     const std::function<bool(const Script&)> wanted_;
+
+    Script script_;  // memory for the one that is looked at
 
     ScriptScanResult result_;
 };

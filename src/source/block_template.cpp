@@ -7,6 +7,7 @@
 #include "primitives/merkle.hpp"
 #include "primitives/opcodes.hpp"
 #include "primitives/retarget.hpp"
+#include "primitives/script.hpp"
 #include "primitives/sha256.hpp"
 #include "primitives/subsidy.hpp"
 #include "primitives/transaction.hpp"

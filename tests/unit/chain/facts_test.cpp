@@ -34,7 +34,8 @@ struct Spending {
         transaction.inputs.front().script.assign(padding, 0x51);
         REQUIRE(transaction.build().size() == size);
         spec.transactions.push_back(transaction);
-        undo.push_back({Coin{.amount = kCoin, .height = {1}, .coinbase = false, .script = {0x51}}});
+        undo.begin_transaction();
+        undo.add(Coin{.amount = kCoin, .height = {1}, .coinbase = false, .script = {0x51}});
     }
     [[nodiscard]] BlockStats stats(bool repeats_coinbase = false) const {
         return stats_of(build_block(spec), {200}, repeats_coinbase, undo);

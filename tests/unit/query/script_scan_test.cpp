@@ -104,7 +104,8 @@ TEST_CASE("a scan finds every coin whose script is wanted, and the block that ma
     chain.steps(chain.left());
     const Coins all = all_coins(*fixture.coins);
     std::map<Script, Coins> by_script;
-    for (const auto& [outpoint, coin] : all) by_script[coin.script].emplace(outpoint, coin);
+    for (const auto& [outpoint, coin] : all)
+        by_script[Script(coin.script.begin(), coin.script.end())].emplace(outpoint, coin);
     REQUIRE(by_script.size() > 10);
     const auto snapshot = must(fixture.node.store().snapshot());
     for (const auto& [script, coins] : by_script) {

@@ -35,7 +35,7 @@ Coin coin_of(std::uint64_t value) {
     coin.amount = static_cast<Amount>(value % kMaxMoney);
     coin.height = {static_cast<std::uint32_t>(value % 1000)};
     coin.coinbase = value % 7 == 0;
-    coin.script.assign(value % 60, static_cast<std::uint8_t>(value));
+    coin.script = std::vector<std::uint8_t>(value % 60, static_cast<std::uint8_t>(value));
     return coin;
 }
 

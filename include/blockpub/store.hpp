@@ -169,6 +169,9 @@ class BLOCKPUB_API Store : public EventLog {
     /// Gives the blob a place. The bytes are written with the next commit; until then they are held, and readers get
     /// them from memory. Errors: limit (larger than a segment), outcome_unknown.
     [[nodiscard]] virtual Result<BlobPlace> append_blob(SharedBytes bytes) = 0;
+    /// Begins to write what was appended on another thread, where there is enough for that to pay, so that the next
+    /// commit takes less time. It alone says what became of it.
+    virtual void write_ahead() = 0;
     /// Shows `changes` to all later snapshots, as a layer. Written with the next commit.
     virtual void apply(StoreChanges changes) = 0;
     /// Writes and syncs all that was appended and applied: segments first, then the chain tables in one transaction.

@@ -116,6 +116,7 @@ Result<void> ChainCore::catch_up_coins() {
             // Where undo data and facts are there already, nothing waits for a commit.
             const bool due = stopping || !writer_->dirty() || writer_->commit_due() || coins_.commit_due();
             if (auto done = due ? commit() : Result<void>{}; !done) return done;
+            settle();
             if (!stopping) return {};
             return fail(Errc::stopped,
                         fmt::format("stopped at height {} of making coins", reached.height.value));
@@ -159,6 +160,7 @@ Result<BlockOutcome> ChainCore::submit_block(CheckedBlock checked) {
     if (!accepted) return halt(accepted.error());
     header_arrived(block.hash());
     if (accepted->rejection) return rejection_of(*accepted->rejection);
+    if (!importing_) options_.store->write_ahead();
     const auto verdict = activate(&block);
     if (!verdict) return std::unexpected(verdict.error());
     if (!accepted->fresh) return BlockOutcome{duplicate, {}};
@@ -356,7 +358,14 @@ void ChainCore::show_changes() {
 Result<void> ChainCore::commit() {
     if (auto committed = writer_->commit(); !committed) return committed;
     coins_.committed();
+    unsettled_ = true;
+    if (importing_) settle();
     return {};
+}
+
+void ChainCore::settle() {
+    if (halted_ || writer_->dirty()) return;
+    unsettled_ = coins_.settle();
 }
 
 void ChainCore::publish_chain() {

@@ -58,6 +58,10 @@ class ChainCore final : private ActivationHost {
     [[nodiscard]] std::chrono::steady_clock::time_point commit_deadline() const {
         return writer_->commit_deadline();
     }
+    /// Whether `settle` has something to do, which makes later work faster, and can wait for when there is
+    /// none.
+    [[nodiscard]] bool unsettled() const { return unsettled_; }
+    void settle();
     /// Why the work is over; empty while it is not.
     [[nodiscard]] const std::optional<Error>& halted() const { return halted_; }
 
@@ -104,6 +108,7 @@ class ChainCore final : private ActivationHost {
     std::deque<BlockHash> ready_parents_;  // known, with blocks waiting for them
     ImportCounters import_;
     bool importing_ = false;
+    bool unsettled_ = false;       // the coins engine has work left behind
     bool waits_for_disk_ = false;  // the coins engine has no room just now
     std::optional<Error> halted_;
 };

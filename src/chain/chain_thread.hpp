@@ -68,7 +68,8 @@ class ChainThread final : public Chain, private RetryWait {
     using ImportItem = std::variant<ImportBlock, ImportMark, ImportEnd>;
     struct TakeUpWaiting {};
     struct Commit {};
-    using Work = std::variant<std::shared_ptr<Task>, ImportItem, TakeUpWaiting, Commit>;
+    struct Settle {};
+    using Work = std::variant<std::shared_ptr<Task>, ImportItem, TakeUpWaiting, Commit, Settle>;
 
     [[nodiscard]] Result<void> call(std::function<Result<void>(ChainCore&)> work)
         BLOCKPUB_EXCLUDES(queue_lock_);
@@ -119,6 +120,7 @@ class ChainThread final : public Chain, private RetryWait {
     // Copies of the core's state for the wait between pieces of work.
     bool waiting_ready_ BLOCKPUB_GUARDED_BY(queue_lock_) = false;
     std::optional<std::chrono::steady_clock::time_point> commit_deadline_ BLOCKPUB_GUARDED_BY(queue_lock_);
+    bool unsettled_ BLOCKPUB_GUARDED_BY(queue_lock_) = false;
 
     Mutex join_lock_;  // only around the join, for several callers of stop
     std::jthread thread_ BLOCKPUB_GUARDED_BY(join_lock_);

@@ -62,6 +62,9 @@ class CoinsEngine {
     virtual void show(const Tip& /*tip*/) {}
     /// All that was shown is durable in the store: coins may be written that agree with it.
     virtual void committed() {}
+    /// Does a part of the work that what was committed leaves behind; called while nobody waits for anything.
+    /// Result: whether there is more.
+    virtual bool settle() { return false; }
     /// So much was shown and is not committed that a commit should come now, in bulk work too.
     [[nodiscard]] virtual bool commit_due() const { return false; }
     /// The tip whose coins are on disk; nothing when there are none yet. A start connects and disconnects

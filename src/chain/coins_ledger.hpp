@@ -22,6 +22,7 @@ class CoinsLedger final : public CoinsEngine {
     [[nodiscard]] Result<std::string> test(BlockInChain& block) override;
     void show(const Tip& tip) override { coins_.publish(tip); }
     void committed() override { coins_.committed(); }
+    bool settle() override { return coins_.settle(); }
     [[nodiscard]] bool commit_due() const override { return coins_.flush_due(); }
     [[nodiscard]] std::optional<Tip> stored_tip() const override;
 

@@ -11,7 +11,9 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 namespace blockpub {
 namespace {
@@ -149,19 +151,54 @@ Result<BlobPlace> BlobSegments::append(SharedBytes bytes) {
     return place;
 }
 
+void BlobSegments::write_ahead() {
+    if (writing_ahead_ || queue_.empty()) return;
+    ahead_ = std::exchange(queue_, {});
+    writing_ahead_ = side_.try_start([this] { ahead_outcome_ = write_batch(ahead_); });
+    if (!writing_ahead_) queue_ = std::exchange(ahead_, {});
+}
+
+Result<void> BlobSegments::end_ahead() {
+    if (!writing_ahead_) return {};
+    side_.wait();
+    writing_ahead_ = false;
+    std::ranges::move(queue_, std::back_inserter(ahead_));
+    queue_ = std::exchange(ahead_, {});
+    return std::exchange(ahead_outcome_, Result<void>());
+}
+
 Result<void> BlobSegments::commit() {
-    while (!queue_.empty()) {
-        const std::uint32_t number = queue_.front().place.segment;
+    if (auto ended = end_ahead(); !ended) return ended;
+    if (auto written = write_batch(queue_); !written) return written;
+    measure_fill();
+    return {};
+}
+
+Result<void> BlobSegments::write_batch(Batch& batch) {
+    while (!batch.empty()) {
+        const std::uint32_t number = batch.front().place.segment;
         const auto end =
-            std::ranges::find_if(queue_, [&](const Pending& p) { return p.place.segment != number; });
-        const auto count = static_cast<std::size_t>(end - queue_.begin());
-        if (auto written = write_segment(number, count); !written) return written;
-        forget_pending(count);
+            std::ranges::find_if(batch, [&](const Pending& p) { return p.place.segment != number; });
+        const auto count = static_cast<std::size_t>(end - batch.begin());
+        if (auto written = write_segment(number, batch, count); !written) return written;
+        forget_pending(batch, count);
     }
     return {};
 }
 
-Result<void> BlobSegments::write_segment(std::uint32_t number, std::size_t count) {
+/// Takes what the last commit says in place of what was foreseen. Requires: nothing is pending.
+void BlobSegments::measure_fill() {
+    std::shared_ptr<Segment> writer;
+    {
+        const MutexLock lock(mutex_);
+        writer = writer_;
+    }
+    if (!writer || writer->path() != path_of(next_.segment)) return;
+    const lmdb::EnvRef env = writer->env();
+    fill_ = SegmentFill(env.page_size(), env.map_bytes(), env.last_page() + 1);
+}
+
+Result<void> BlobSegments::write_segment(std::uint32_t number, const Batch& batch, std::size_t count) {
     std::shared_ptr<Segment> writer;
     {
         const MutexLock lock(mutex_);
@@ -177,7 +214,7 @@ Result<void> BlobSegments::write_segment(std::uint32_t number, std::size_t count
     for (std::size_t i = 0; code == 0 && i < count; ++i) {
         code = fault(StoreFaults::Point::segment_put);
         if (code != 0) break;
-        const Pending& blob = queue_[i];
+        const Pending& blob = batch[i];
         code = txn.put(writer->table(), encode_index_key(blob.place.number), blob.bytes.bytes(), MDB_APPEND);
     }
     if (code != 0) return std::unexpected(lmdb::make_error(code, writer->path().native()));
@@ -185,12 +222,9 @@ Result<void> BlobSegments::write_segment(std::uint32_t number, std::size_t count
         committer_->commit(std::move(txn), writer->env(), options_.faults,
                            {StoreFaults::Point::segment_commit, StoreFaults::Point::segment_sync});
     if (!committed) return committed;
-    const std::uint64_t pages = writer->env().last_page() + 1;
-    if (number == next_.segment)
-        fill_ = SegmentFill(writer->env().page_size(), writer->env().map_bytes(), pages);
     {
         const MutexLock lock(mutex_);
-        file_bytes_[number] = pages * writer->env().page_size();
+        file_bytes_[number] = (writer->env().last_page() + 1) * writer->env().page_size();
     }
     return names_dirty_ ? sync_names() : Result<void>{};
 }
@@ -242,13 +276,13 @@ Result<void> BlobSegments::sync_names() {
     return {};
 }
 
-void BlobSegments::forget_pending(std::size_t count) {
+void BlobSegments::forget_pending(Batch& batch, std::size_t count) {
     const MutexLock lock(mutex_);
     for (std::size_t i = 0; i < count; ++i) {
-        const Pending& blob = queue_.front();
+        const Pending& blob = batch.front();
         pending_bytes_ -= blob.bytes.size();
         pending_.erase(PlaceKey(blob.place.segment, blob.place.number));
-        queue_.pop_front();
+        batch.pop_front();
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/log.hpp"
 #include "base/mutex.hpp"
+#include "base/side_thread.hpp"
 #include "store/committer.hpp"
 #include "store/directory_lock.hpp"
 #include "store/janitor.hpp"
@@ -39,7 +40,8 @@ struct BlobSegmentsOptions {
 /// The block files: append-only environments `00000.mdb`, `00001.mdb`, … of a fixed size. The one with the
 /// highest number is written, all others are sealed.
 ///
-/// Thread safety: `append` and `commit` from one thread at a time; all others from any thread, concurrently.
+/// Thread safety: `append`, `write_ahead` and `commit` from one thread at a time; all others from any thread,
+/// concurrently.
 /// Ownership: views keep the segment that they lie in.
 /// Blocking: `commit` syncs the disk; readers never wait for it.
 class BlobSegments {
@@ -52,6 +54,9 @@ class BlobSegments {
     /// Writes what was appended, a synced transaction for each segment. On disk_full and io what is not
     /// written stays appended, at its places. Errors: also outcome_unknown.
     [[nodiscard]] Result<void> commit() BLOCKPUB_EXCLUDES(mutex_);
+    /// Begins to write what was appended, on a thread of its own, so that the next `commit` has less to wait
+    /// for. What fails is that commit's to tell.
+    void write_ahead() BLOCKPUB_EXCLUDES(mutex_);
     /// Where the next blob would go.
     [[nodiscard]] BlobEnd end() const noexcept { return next_; }
 
@@ -77,6 +82,7 @@ class BlobSegments {
         std::list<std::uint32_t>::iterator position;
     };
     using PlaceKey = std::pair<std::uint32_t, std::uint64_t>;
+    using Batch = std::deque<Pending>;
 
     explicit BlobSegments(BlobSegmentsOptions options) : options_(std::move(options)) {}
 
@@ -86,10 +92,15 @@ class BlobSegments {
     [[nodiscard]] Result<void> check_referenced_end() const;
     [[nodiscard]] Result<std::shared_ptr<Segment>> make_writer(std::uint32_t number);
     void seal_writer() BLOCKPUB_EXCLUDES(mutex_);
-    [[nodiscard]] Result<void> write_segment(std::uint32_t number, std::size_t count)
+    [[nodiscard]] Result<void> end_ahead() BLOCKPUB_EXCLUDES(mutex_);
+    /// What is not written stays in the batch.
+    [[nodiscard]] Result<void> write_batch(Batch& batch) BLOCKPUB_EXCLUDES(mutex_);
+    /// Writes the first `count` of the batch, which are of one segment.
+    [[nodiscard]] Result<void> write_segment(std::uint32_t number, const Batch& batch, std::size_t count)
         BLOCKPUB_EXCLUDES(mutex_);
     [[nodiscard]] Result<void> sync_names();
-    void forget_pending(std::size_t count) BLOCKPUB_EXCLUDES(mutex_);
+    void forget_pending(Batch& batch, std::size_t count) BLOCKPUB_EXCLUDES(mutex_);
+    void measure_fill() BLOCKPUB_EXCLUDES(mutex_);
     [[nodiscard]] Result<std::optional<SharedBytes>> find_pending(const BlobPlace& place) const
         BLOCKPUB_EXCLUDES(mutex_);
     [[nodiscard]] Result<std::shared_ptr<Segment>> segment_of(std::uint32_t number) BLOCKPUB_EXCLUDES(mutex_);
@@ -104,7 +115,12 @@ class BlobSegments {
     // Only on the writer's thread.
     BlobEnd next_;
     SegmentFill fill_;
-    std::deque<Pending> queue_;
+    Batch queue_;
+    bool writing_ahead_ = false;
+
+    // Of the thread that writes ahead while it does, of the writer's thread otherwise.
+    Batch ahead_;
+    Result<void> ahead_outcome_;
     std::optional<Committer> committer_;  // of the writer
     bool names_dirty_ = false;            // a file was made, its name is not synced
 
@@ -115,6 +131,8 @@ class BlobSegments {
     std::shared_ptr<Segment> writer_ BLOCKPUB_GUARDED_BY(mutex_);
     std::unordered_map<std::uint32_t, Sealed> sealed_ BLOCKPUB_GUARDED_BY(mutex_);
     std::list<std::uint32_t> recently_used_ BLOCKPUB_GUARDED_BY(mutex_);  // of sealed_, the latest first
+
+    SideThread side_{"blob-writer"};  // last: its work uses the members above
 };
 
 }  // namespace blockpub

@@ -6,13 +6,14 @@
 #include "store/coin_store.hpp"
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
 namespace blockpub {
 
-/// The changes of the newest step, found by outpoint, over the generations: readers have them at once, and
-/// the writer puts them into a generation when nobody waits for the step any more.
+/// The changes of one of the newest steps, found by outpoint, over the generations: readers have them at
+/// once, and the writer puts them into a generation when it has time.
 ///
 /// Thread safety: immutable.
 class CoinLayer {
@@ -32,5 +33,8 @@ class CoinLayer {
     StepNumber step_;
     OutpointIndex index_;  // to positions in changes_
 };
+
+/// The oldest first.
+using CoinLayers = std::vector<std::shared_ptr<const CoinLayer>>;
 
 }  // namespace blockpub

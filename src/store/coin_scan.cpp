@@ -71,7 +71,7 @@ class TableWalk {
 }  // namespace
 
 Result<void> scan_coins(const CoinTable::Reading& reading, const CoinMemtable* frozen,
-                        const CoinMemtable& active, const CoinLayer* newest, StepNumber step,
+                        const CoinMemtable& active, const CoinLayers& layers, StepNumber step,
                         ShardRange shards, const Visit& visit) {
     auto [code, cursor] = lmdb::Cursor::open(reading.txn, reading.env->coins);
     if (code != 0) return std::unexpected(lmdb::make_error(code, "coins"));
@@ -80,7 +80,7 @@ Result<void> scan_coins(const CoinTable::Reading& reading, const CoinMemtable* f
     for (std::size_t shard = shards.first; shard < shards.end; ++shard) {
         Rows rows = merge_rows(frozen != nullptr ? frozen->sorted_shard(shard, step) : Rows{},
                                active.sorted_shard(shard, step));
-        if (newest != nullptr) rows = merge_rows(std::move(rows), newest->sorted_shard(shard));
+        for (const auto& layer : layers) rows = merge_rows(std::move(rows), layer->sorted_shard(shard));
         auto row = rows.begin();
         while (true) {
             const bool in_table = walk.at_row() && walk.key()[0] == shard;

@@ -24,18 +24,21 @@ namespace {
 struct CoinState {
     StepNumber step = 0;
     Tip tip;
-    std::shared_ptr<const CoinLayer> newest;  ///< what `active` need not have yet; null when it has all
+    CoinLayers layers;  ///< what `active` need not have yet
     std::shared_ptr<CoinMemtable> active;
     std::shared_ptr<const CoinMemtable> frozen;  ///< being written; null when nothing is
     std::uint64_t base_txnid = 0;  ///< read transactions with a lower number lack what was flushed
 };
 
-/// Looks through the layer, which may be null, and both generations. Nothing: none knows the outpoint, and
-/// the table decides.
-std::optional<CoinMemtable::Found> find_in_memory(const CoinLayer* newest, const CoinState& state,
+/// So many steps are kept as they came: several blocks in a row find no time to put them elsewhere.
+constexpr std::size_t kKeptLayers = 8;
+
+/// Looks through the layers and both generations. Nothing: none knows the outpoint, and the table decides.
+std::optional<CoinMemtable::Found> find_in_memory(const CoinLayers& layers, const CoinState& state,
                                                   const Outpoint& outpoint, StepNumber step) {
-    if (newest != nullptr) {
-        if (const CoinChange* const change = newest->find(outpoint)) return CoinMemtable::Found(change->coin);
+    for (std::size_t i = layers.size(); i-- > 0;) {
+        if (const CoinChange* const change = layers[i]->find(outpoint))
+            return CoinMemtable::Found(change->coin);
     }
     if (auto found = state.active->find(outpoint, step)) return found;
     if (state.frozen) return state.frozen->find(outpoint, step);
@@ -105,6 +108,7 @@ class CoinStoreImpl final : public CoinStore {
     void apply(std::vector<CoinChange> changes) override;
     void publish(const Tip& tip) override;
     void committed() override;
+    bool settle() override;
     [[nodiscard]] bool flush_due() const override;
     [[nodiscard]] Result<void> make_room() override;
     [[nodiscard]] Result<void> flush() override;
@@ -113,7 +117,8 @@ class CoinStoreImpl final : public CoinStore {
  private:
     void run();
     void flush_frozen(const std::shared_ptr<const CoinMemtable>& generation, const Tip& tip);
-    void merge_newest() BLOCKPUB_EXCLUDES(mutex_);
+    void merge_oldest() BLOCKPUB_EXCLUDES(mutex_);
+    void begin_flush_if_due() BLOCKPUB_EXCLUDES(mutex_);
     void freeze_locked() BLOCKPUB_REQUIRES(mutex_);
     [[nodiscard]] bool flush_due_locked() const BLOCKPUB_REQUIRES(mutex_);
     [[nodiscard]] bool over_budget_locked() const BLOCKPUB_REQUIRES(mutex_);
@@ -145,7 +150,7 @@ class CoinStoreImpl final : public CoinStore {
         std::chrono::steady_clock::now();
 
     // Only on the writer's thread.
-    std::shared_ptr<const CoinLayer> newest_;  // applied last, and not in a generation yet
+    CoinLayers layers_;  // applied last, and not in a generation yet
     mutable CoinTable::Reading writer_reading_;
     mutable std::uint64_t writer_txnid_;
 
@@ -188,7 +193,7 @@ Result<Coin> CoinStoreImpl::find(const Outpoint& outpoint) const {
     std::uint64_t base_txnid = 0;
     {
         const MutexLock lock(mutex_);
-        auto found = find_in_memory(newest_.get(), state_, outpoint, std::numeric_limits<StepNumber>::max());
+        auto found = find_in_memory(layers_, state_, outpoint, std::numeric_limits<StepNumber>::max());
         if (found && *found) return std::move(**found);
         if (found) return fail(Errc::not_found, "spent");
         base_txnid = state_.base_txnid;
@@ -201,18 +206,18 @@ Result<Coin> CoinStoreImpl::find(const Outpoint& outpoint) const {
 }
 
 void CoinStoreImpl::apply(std::vector<CoinChange> changes) {
-    merge_newest();
+    if (layers_.size() >= kKeptLayers) merge_oldest();
     StepNumber step = 0;
     {
         const MutexLock lock(mutex_);
         step = state_.step + 1;
     }
-    newest_ = std::make_shared<const CoinLayer>(std::move(changes), step);
+    layers_.push_back(std::make_shared<const CoinLayer>(std::move(changes), step));
 }
 
-/// Puts the newest changes into the generation that grows. Readers may find them in either meanwhile.
-void CoinStoreImpl::merge_newest() {
-    if (!newest_) return;
+/// Puts the oldest layer into the generation that grows. Readers may find its changes in either meanwhile.
+void CoinStoreImpl::merge_oldest() {
+    const std::shared_ptr<const CoinLayer> oldest = layers_.front();
     std::shared_ptr<CoinMemtable> active;
     StepNumber step = 0;
     {
@@ -220,18 +225,18 @@ void CoinStoreImpl::merge_newest() {
         active = state_.active;
         step = state_.step;
     }
-    for (const CoinChange& change : newest_->changes()) active->put(change, newest_->step());
+    for (const CoinChange& change : oldest->changes()) active->put(change, oldest->step());
     active->release_superseded(readers_.oldest_or(step));
-    newest_.reset();
+    layers_.erase(layers_.begin());
     const MutexLock lock(mutex_);
-    state_.newest.reset();
+    std::erase(state_.layers, oldest);
 }
 
 void CoinStoreImpl::publish(const Tip& tip) {
     const MutexLock lock(mutex_);
     ++state_.step;
     state_.tip = tip;
-    state_.newest = newest_;
+    state_.layers = layers_;
 }
 
 bool CoinStoreImpl::over_budget_locked() const {
@@ -246,10 +251,24 @@ void CoinStoreImpl::freeze_locked() {
 }
 
 void CoinStoreImpl::committed() {
-    merge_newest();
+    {
+        const MutexLock lock(mutex_);
+        committed_ = state_.step;
+    }
+    begin_flush_if_due();
+}
+
+bool CoinStoreImpl::settle() {
+    if (!layers_.empty()) merge_oldest();
+    begin_flush_if_due();
+    return !layers_.empty();
+}
+
+void CoinStoreImpl::begin_flush_if_due() {
+    if (!flush_due()) return;
+    while (!layers_.empty()) merge_oldest();
     const MutexLock lock(mutex_);
-    committed_ = state_.step;
-    if (flush_due_locked()) freeze_locked();
+    freeze_locked();
 }
 
 bool CoinStoreImpl::flush_due() const {
@@ -282,7 +301,7 @@ Result<void> CoinStoreImpl::make_room() {
 }
 
 Result<void> CoinStoreImpl::flush() {
-    merge_newest();
+    while (!layers_.empty()) merge_oldest();
     const MutexLock lock(mutex_);
     if (committed_ != state_.step)
         return fail(Errc::unavailable, "there are changes of coins that the chain has not committed");
@@ -383,7 +402,7 @@ const Tip& CoinSnapshot::tip() const {
 
 Result<Coin> CoinSnapshot::find(const Outpoint& outpoint) const {
     const CoinState& state = impl_->state;
-    auto found = find_in_memory(state.newest.get(), state, outpoint, state.step);
+    auto found = find_in_memory(state.layers, state, outpoint, state.step);
     if (found && *found) return std::move(**found);
     if (found) return fail(Errc::not_found, "spent");
     return impl_->table->find(impl_->reading, outpoint);
@@ -392,15 +411,14 @@ Result<Coin> CoinSnapshot::find(const Outpoint& outpoint) const {
 Result<void> CoinSnapshot::scan(
     const std::function<Result<void>(const Outpoint&, const Coin&)>& visit) const {
     const CoinState& state = impl_->state;
-    return scan_coins(impl_->reading, state.frozen.get(), *state.active, state.newest.get(), state.step, {},
-                      visit);
+    return scan_coins(impl_->reading, state.frozen.get(), *state.active, state.layers, state.step, {}, visit);
 }
 
 Result<void> CoinSnapshot::scan_part(
     std::size_t part, const std::function<Result<void>(const Outpoint&, const Coin&)>& visit) const {
     static_assert(kParts == CoinMemtable::kShards);
     const CoinState& state = impl_->state;
-    return scan_coins(impl_->reading, state.frozen.get(), *state.active, state.newest.get(), state.step,
+    return scan_coins(impl_->reading, state.frozen.get(), *state.active, state.layers, state.step,
                       {.first = part, .end = part + 1}, visit);
 }
 

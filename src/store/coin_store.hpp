@@ -87,8 +87,8 @@ struct CoinStoreStatus {
 
 /// The unspent outputs: an LMDB environment of its own (`coins/`), so that a long flush never makes the chain
 /// thread wait for a write transaction, under two generations of changes in memory: one that grows, and one
-/// that is being written and never changes again. The newest step's changes lie over them until nobody waits
-/// for the step.
+/// that is being written and never changes again. The changes of the newest steps lie over them, until there
+/// is time to put them there.
 ///
 /// Thread safety: methods under "writer" from one thread at a time; all others from any thread.
 /// Blocking: readers take a shard's mutex for a look-up and no other; the writer waits in `make_room` only.
@@ -113,10 +113,13 @@ class CoinStore {
     }
     /// Shows all that was applied, as the coins of `tip`, to later snapshots.
     virtual void publish(const Tip& tip) = 0;
-    /// Says that all that was published is durable in the chain tables, and that nobody waits for it any
-    /// more: the work that it leaves behind is done here. Only such changes may be written, and when half of
-    /// the budget is used (or `flush_interval` has passed) a flush of them begins on the flusher's thread.
+    /// Says that all that was published is durable in the chain tables. Only such changes may be written, and
+    /// when half of the budget is used (or `flush_interval` has passed) a flush of them begins on the
+    /// flusher's thread.
     virtual void committed() = 0;
+    /// Does a part of the work that what was committed leaves behind, for when nobody waits: what is left of
+    /// it makes the calls above take longer. Result: whether there is more. Requires: all is committed.
+    virtual bool settle() = 0;
     /// Whether `committed` would begin a flush.
     [[nodiscard]] virtual bool flush_due() const = 0;
     /// Waits for a flush under way until there is room in the budget. Errors: disk_full, when there is none

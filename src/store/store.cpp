@@ -22,6 +22,8 @@ namespace {
 
 constexpr std::uint64_t kSmallestSegment = std::uint64_t{16} << 20;
 constexpr std::uint64_t kLargestSegment = std::uint64_t{4} << 30;
+/// Copying so many bytes takes longer than the syncs of a transaction more.
+constexpr std::uint64_t kWorthWritingAhead = std::uint64_t{256} << 10;
 
 /// Whether no blob was ever committed below `directory`.
 bool is_fresh(const std::filesystem::path& directory) {
@@ -59,6 +61,7 @@ class LmdbStore final : public Store {
     Result<std::vector<EventRecord>> read_events(EventIndex first, std::size_t limit) override;
 
     Result<BlobPlace> append_blob(SharedBytes bytes) override;
+    void write_ahead() override;
     void apply(StoreChanges changes) override;
     Result<void> commit() override;
     std::uint64_t pending_bytes() const override;
@@ -133,6 +136,18 @@ Result<BlobPlace> LmdbStore::append_blob(SharedBytes bytes) {
         if (stopped_by_) return std::unexpected(*stopped_by_);
     }
     return segments_->append(std::move(bytes));
+}
+
+void LmdbStore::write_ahead() {
+    const std::uint64_t bytes = segments_->counters().pending_bytes;
+    if (bytes < kWorthWritingAhead) return;
+    {
+        const MutexLock lock(mutex_);
+        if (stopped_by_) return;
+    }
+    // Where there is no room the commit says so.
+    if (check_free_disk(options_.directory, bytes, options_.min_free_disk, options_.faults))
+        segments_->write_ahead();
 }
 
 void LmdbStore::apply(StoreChanges changes) {

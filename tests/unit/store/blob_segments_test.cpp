@@ -276,6 +276,66 @@ TEST_CASE("a write that fails loses nothing, and the same places are written by 
     }
 }
 
+TEST_CASE("what is written ahead is what the next commit would have written") {
+    const TemporaryDirectory directory;
+    Segments fixture(directory.path());
+    auto& segments = fixture.open();
+    std::vector<BlobPlace> places;
+    const auto add = [&] { places.push_back(must(segments.append(blob_of(places.size(), kQuarter)))); };
+    for (int round = 0; round < 10; ++round) {
+        add();
+        segments.write_ahead();
+        // More while it is being written, into the next segment too.
+        for (int more = 0; more < round % 4; ++more) add();
+        segments.write_ahead();
+        for (std::size_t i = 0; i < places.size(); ++i)
+            CHECK(same_bytes(must(segments.read(places[i])), blob_of(i, kQuarter)));
+        must(segments.commit());
+        CHECK(segments.counters().pending_bytes == 0);
+    }
+    CHECK(segments.end().segment >= 3);
+    // Not committed: as if nothing had been asked for.
+    add();
+    segments.write_ahead();
+    fixture.close();
+    auto& again = fixture.open();
+    for (std::size_t i = 0; i + 1 < places.size(); ++i)
+        CHECK(same_bytes(must(again.read(places[i])), blob_of(i, kQuarter)));
+}
+
+TEST_CASE("the commit tells what failed ahead of it, and the next one writes it") {
+    using Point = StoreFaults::Point;
+    for (const Point point : {Point::segment_put, Point::segment_commit}) {
+        const TemporaryDirectory directory;
+        Segments fixture(directory.path());
+        auto& segments = fixture.open();
+        const auto first = must(segments.append(blob_of(1, kQuarter)));
+        fixture.faults.fail(point, ENOSPC);
+        segments.write_ahead();
+        const auto second = must(segments.append(blob_of(2, kQuarter)));
+        CHECK(error_of(segments.commit()).code == Errc::disk_full);
+        CHECK(same_bytes(must(segments.read(first)), blob_of(1, kQuarter)));
+        fixture.faults.heal();
+        must(segments.commit());
+        CHECK(segments.counters().pending_bytes == 0);
+        fixture.close();
+        auto& again = fixture.open();
+        CHECK(same_bytes(must(again.read(first)), blob_of(1, kQuarter)));
+        CHECK(same_bytes(must(again.read(second)), blob_of(2, kQuarter)));
+    }
+}
+
+TEST_CASE("a sync that fails ahead of a commit stops it") {
+    const TemporaryDirectory directory;
+    Segments fixture(directory.path());
+    auto& segments = fixture.open();
+    const auto place = must(segments.append(blob_of(1, kQuarter)));
+    fixture.faults.fail(StoreFaults::Point::segment_sync, EIO);
+    segments.write_ahead();
+    CHECK(error_of(segments.commit()).code == Errc::outcome_unknown);
+    CHECK(same_bytes(must(segments.map(place)), blob_of(1, kQuarter)));
+}
+
 TEST_CASE("a sync that fails leaves the outcome unknown, and what was appended readable") {
     const TemporaryDirectory directory;
     Segments fixture(directory.path());

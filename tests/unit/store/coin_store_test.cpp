@@ -126,16 +126,21 @@ struct Fixture {
         REQUIRE_MESSAGE(opened, opened.error().context);
         store = std::move(*opened);
     }
-    /// Publishes, and says that it is durable.
+    /// Publishes, and says that it is durable. What that leaves behind is done at some times, and left for
+    /// others to find at others.
     void publish(const Tip& tip) {
         store->publish(tip);
         store->committed();
+        if (++published_ % 3 == 0) static_cast<void>(store->settle());
     }
     CoinSnapshot snapshot() {
         auto taken = store->snapshot();
         REQUIRE(taken);
         return std::move(*taken);
     }
+
+ private:
+    unsigned published_ = 0;
 };
 
 }  // namespace
@@ -159,6 +164,43 @@ TEST_CASE("a coin is seen once its step is published, and gone once it is spent"
     CHECK(f.snapshot().find(outpoint).error().code == Errc::not_found);
     CHECK(read_all(before).size() == 1);
     CHECK(read_all(f.snapshot()).empty());
+}
+
+TEST_CASE("readers see the same coins whatever has been settled") {
+    Fixture f;
+    Model model;
+    std::vector<std::pair<CoinSnapshot, Model>> readers;
+    for (std::uint32_t step = 1; step <= 40; ++step) {
+        std::vector<CoinChange> changes;
+        for (std::uint32_t i = 0; i < 5; ++i)
+            changes.push_back({.outpoint = outpoint_of(step * 5 + i), .coin = coin_of(step), .fresh = true});
+        // One of the step before, and one of long ago.
+        for (const std::uint32_t gone : {step * 5 - 5, step * 5 - 103})
+            if (model.contains(outpoint_of(gone)))
+                changes.push_back({outpoint_of(gone), std::nullopt, false});
+        for (const CoinChange& change : changes) {
+            if (change.coin)
+                model[change.outpoint] = *change.coin;
+            else
+                model.erase(change.outpoint);
+        }
+        f.store->apply(std::move(changes));
+        f.store->publish(tip_of(step));
+        f.store->committed();
+        readers.emplace_back(f.snapshot(), model);
+        // Nothing for a while, then some, then all of it.
+        if (step % 12 == 10) CHECK(f.store->settle());
+        if (step % 12 == 11) {
+            while (f.store->settle()) {
+            }
+        }
+        for (const auto& [outpoint, coin] : model) REQUIRE(f.store->find(outpoint) == coin);
+    }
+    for (const auto& [snapshot, expected] : readers) CHECK(read_all(snapshot) == expected);
+    readers.clear();
+    REQUIRE(f.store->flush());
+    CHECK_FALSE(f.store->settle());
+    CHECK(read_all(f.snapshot()) == model);
 }
 
 TEST_CASE("coins and their tip survive a flush and a new start") {

@@ -169,6 +169,9 @@ class BLOCKPUB_API Store : public EventLog {
     /// Gives the blob a place. The bytes are written with the next commit; until then they are held, and readers get
     /// them from memory. Errors: limit (larger than a segment), outcome_unknown.
     [[nodiscard]] virtual Result<BlobPlace> append_blob(SharedBytes bytes) = 0;
+    /// As append_blob, for what can be made again from a block and the coins: `commit_step` may leave it to the next
+    /// commit.
+    [[nodiscard]] virtual Result<BlobPlace> append_derived(SharedBytes bytes) = 0;
     /// Begins to write what was appended on another thread, where there is enough for that to pay, so that the next
     /// commit takes less time. It alone says what became of it.
     virtual void write_ahead() = 0;
@@ -178,6 +181,10 @@ class BLOCKPUB_API Store : public EventLog {
     /// On disk_full and io nothing is lost, everything stays visible, and the call may be repeated; after
     /// outcome_unknown every later commit fails with it at once, and reading goes on.
     [[nodiscard]] virtual Result<void> commit() = 0;
+    /// As commit, in less time after `write_ahead`: what was appended by append_derived since then stays in memory, and
+    /// records are written without its places. The next commit writes both. Readers see no difference, and a crash
+    /// before it leaves records that lack them.
+    [[nodiscard]] virtual Result<void> commit_step() = 0;
     /// Bytes appended and applied since the last successful commit.
     [[nodiscard]] virtual std::uint64_t pending_bytes() const = 0;
     /// Every record of table `header`, in key order, for the start. Errors: those of `visit` end the scan.

@@ -77,6 +77,8 @@ class ChainCore final : private ActivationHost {
     [[nodiscard]] Result<void> connect_genesis();
     [[nodiscard]] Result<void> catch_up_coins();
     [[nodiscard]] Result<void> commit();
+    [[nodiscard]] Result<void> commit_step();
+    void note_committed();
     [[nodiscard]] Result<HeaderNode*> find_block(const BlockHash& hash) const;
     [[nodiscard]] Result<std::optional<Verdict>> activate(const ParsedBlock* fresh);
     [[nodiscard]] Result<void> keep_waiting(const ParsedBlock& block);

@@ -66,11 +66,11 @@ std::chrono::steady_clock::time_point StepWriter::commit_deadline() const {
     return oldest_ + kLongestHold;
 }
 
-Result<void> StepWriter::commit() {
+Result<void> StepWriter::commit_by(Result<void> (Store::*write)()) {
     if (!dirty()) return {};
     RetryTimes times = retry_times_;
     unsigned failures = 0;
-    auto committed = store_.commit();
+    auto committed = (store_.*write)();
     while (!committed) {
         const Error& error = committed.error();
         if (error.code == Errc::outcome_unknown) {
@@ -83,7 +83,7 @@ Result<void> StepWriter::commit() {
         if (++failures == 1)
             log_.error("cannot commit: {}; nothing is announced until it works again", error.context);
         const bool goes_on = wait_.wait(times.take());
-        committed = store_.commit();
+        committed = (store_.*write)();
         if (!committed && !goes_on) return committed;
     }
     if (failures != 0) {

@@ -56,9 +56,12 @@ class StepWriter {
     /// Commits and releases. A write that the system refuses is tried again, with nothing released meanwhile.
     /// Errors: outcome_unknown (sticky); the last error of the store when RetryWait gives up: nothing is lost
     /// or released then, and the call may be repeated.
-    [[nodiscard]] Result<void> commit();
+    [[nodiscard]] Result<void> commit() { return commit_by(&Store::commit); }
+    /// As commit, but what the store can make again may stay dirty; see Store::commit_step.
+    [[nodiscard]] Result<void> commit_step() { return commit_by(&Store::commit_step); }
 
  private:
+    [[nodiscard]] Result<void> commit_by(Result<void> (Store::*write)());
     void cache(const std::vector<BlockCache::Item>& parts, const std::vector<BlockHash>& gone);
     void release();
 

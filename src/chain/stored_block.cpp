@@ -50,7 +50,7 @@ Result<void> store_outcome(Store& store, ChainState& state, HeaderNode& node,
                            const CoinsEngine::Connected& connected) {
     const auto keep = [&](const SharedBytes& bytes, PackedPlace& place) -> Result<void> {
         if (bytes.empty() || place.present()) return {};
-        const auto appended = store.append_blob(bytes);
+        const auto appended = store.append_derived(bytes);
         if (!appended) return std::unexpected(appended.error());
         place = PackedPlace(*appended);
         state.changes().touch(node);

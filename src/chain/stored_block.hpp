@@ -51,7 +51,7 @@ class StoredBlock final : public BlockInChain {
 };
 
 /// Stores undo data and facts beside a block that was connected, unless they are there from an earlier time.
-/// Errors: those of Store::append_blob.
+/// Errors: those of Store::append_derived.
 [[nodiscard]] Result<void> store_outcome(Store& store, ChainState& state, HeaderNode& node,
                                          const CoinsEngine::Connected& connected);
 

@@ -130,7 +130,16 @@ Result<void> BlobSegments::check_referenced_end() const {
             path_of(known.segment).native(), known.number, next_.segment, next_.number));
 }
 
-Result<BlobPlace> BlobSegments::append(SharedBytes bytes) {
+bool BlobSegments::may_leave_rest() const noexcept {
+    return writing_ahead_ && std::ranges::all_of(queue_, &Pending::derived);
+}
+
+BlobEnd BlobSegments::written_end() const noexcept {
+    if (queue_.empty()) return next_;
+    return {queue_.front().place.segment, queue_.front().place.number};
+}
+
+Result<BlobPlace> BlobSegments::append(SharedBytes bytes, bool derived) {
     const std::size_t size = bytes.size();
     const SegmentFill fresh(fresh_page_size(), options_.segment_bytes, kFreshPages);
     if (size > std::numeric_limits<std::uint32_t>::max() || !fresh.fits(size)) {
@@ -144,7 +153,7 @@ Result<BlobPlace> BlobSegments::append(SharedBytes bytes) {
     const BlobPlace place{next_.segment, next_.number, static_cast<std::uint32_t>(size)};
     fill_.add(size);
     ++next_.number;
-    queue_.push_back({place, bytes});
+    queue_.push_back({.place = place, .bytes = bytes, .derived = derived});
     const MutexLock lock(mutex_);
     pending_bytes_ += size;
     pending_.emplace(PlaceKey(place.segment, place.number), std::move(bytes));

@@ -49,16 +49,22 @@ class BlobSegments {
     /// Errors: corrupt (the file is named), io, disk_full.
     [[nodiscard]] static Result<std::unique_ptr<BlobSegments>> open(BlobSegmentsOptions options);
 
-    /// Errors: limit.
-    [[nodiscard]] Result<BlobPlace> append(SharedBytes bytes) BLOCKPUB_EXCLUDES(mutex_);
+    /// `derived`: it can be made again, and commit_ahead may leave it. Errors: limit.
+    [[nodiscard]] Result<BlobPlace> append(SharedBytes bytes, bool derived = false) BLOCKPUB_EXCLUDES(mutex_);
     /// Writes what was appended, a synced transaction for each segment. On disk_full and io what is not
     /// written stays appended, at its places. Errors: also outcome_unknown.
     [[nodiscard]] Result<void> commit() BLOCKPUB_EXCLUDES(mutex_);
     /// Begins to write what was appended, on a thread of its own, so that the next `commit` has less to wait
     /// for. What fails is that commit's to tell.
     void write_ahead() BLOCKPUB_EXCLUDES(mutex_);
+    /// Whether commit_ahead leaves nothing but what is derived.
+    [[nodiscard]] bool may_leave_rest() const noexcept;
+    /// As commit, of what `write_ahead` took. Requires: may_leave_rest.
+    [[nodiscard]] Result<void> commit_ahead() BLOCKPUB_EXCLUDES(mutex_) { return end_ahead(); }
     /// Where the next blob would go.
     [[nodiscard]] BlobEnd end() const noexcept { return next_; }
+    /// Where the first blob that is not written goes. Requires: nothing is being written ahead.
+    [[nodiscard]] BlobEnd written_end() const noexcept;
 
     /// Errors: unavailable (the segment is gone), corrupt, io.
     [[nodiscard]] Result<SharedBytes> read(const BlobPlace& place) BLOCKPUB_EXCLUDES(mutex_);
@@ -76,6 +82,7 @@ class BlobSegments {
     struct Pending {
         BlobPlace place;
         SharedBytes bytes;
+        bool derived = false;
     };
     struct Sealed {
         std::shared_ptr<Segment> segment;

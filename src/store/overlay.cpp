@@ -56,6 +56,27 @@ Layer Layer::merge(const Layer& older, const Layer& newer) {
     return layer;
 }
 
+SplitLayer split_layer(std::shared_ptr<const Layer> layer, const BlobEnd& end) {
+    const auto is_left = [&](const std::optional<BlobPlace>& place) {
+        return place && BlobEnd{place->segment, place->number} >= end;
+    };
+    StoreChanges left;
+    Layer written = *layer;
+    std::vector<decltype(written.headers)::Entry> records;
+    for (const auto& [hash, record] : layer->headers.entries()) {
+        BLOCKPUB_CHECK(!is_left(record.block), "block {} is not on the disk", hash.display_hex());
+        HeaderRecord& lacking = records.emplace_back(hash, record).value;
+        if (!is_left(record.undo) && !is_left(record.facts)) continue;
+        if (is_left(record.undo)) lacking.undo.reset();
+        if (is_left(record.facts)) lacking.facts.reset();
+        left.headers.emplace_back(hash, record);
+    }
+    if (left.headers.empty()) return {.written = std::move(layer), .left = nullptr};
+    written.headers = decltype(written.headers)::from_changes(std::move(records));
+    return {.written = std::make_shared<const Layer>(std::move(written)),
+            .left = std::make_shared<const Layer>(Layer::from_changes(std::move(left)))};
+}
+
 LayerStack LayerStack::with(Layer layer) const {
     LayerStack stack = *this;
     auto top = std::make_shared<const Layer>(std::move(layer));

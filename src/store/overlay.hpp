@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/mutex.hpp"
+#include "store/records.hpp"
 
 #include <blockpub/events.hpp>
 #include <blockpub/hash.hpp>
@@ -92,6 +93,14 @@ struct Layer {
     /// Requires: newer's events follow older's.
     [[nodiscard]] static Layer merge(const Layer& older, const Layer& newer);
 };
+
+/// A layer as it may be written while blobs from `end` on are not on the disk.
+struct SplitLayer {
+    std::shared_ptr<const Layer> written;  ///< without the places of undo data and facts from there on
+    std::shared_ptr<const Layer> left;     ///< the whole records of those that lack some; null: none does
+};
+/// Requires: no record names a block from there on.
+[[nodiscard]] SplitLayer split_layer(std::shared_ptr<const Layer> layer, const BlobEnd& end);
 
 /// The layers over one commit of the chain tables, the oldest first.
 ///

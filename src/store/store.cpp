@@ -61,9 +61,11 @@ class LmdbStore final : public Store {
     Result<std::vector<EventRecord>> read_events(EventIndex first, std::size_t limit) override;
 
     Result<BlobPlace> append_blob(SharedBytes bytes) override;
+    Result<BlobPlace> append_derived(SharedBytes bytes) override;
     void write_ahead() override;
     void apply(StoreChanges changes) override;
-    Result<void> commit() override;
+    Result<void> commit() override { return commit_layers(false); }
+    Result<void> commit_step() override { return commit_layers(true); }
     std::uint64_t pending_bytes() const override;
     Result<void> scan_headers(
         const std::function<Result<void>(const BlockHash&, const HeaderRecord&)>& visit) const override;
@@ -72,8 +74,10 @@ class LmdbStore final : public Store {
         const std::function<Result<void>(std::string_view, std::string_view)>& visit) const override;
 
  private:
-    Result<void> write_all(const std::shared_ptr<const Layer>& layer);
-    void drop_written_layers(std::uint64_t base_txnid);
+    [[nodiscard]] Result<BlobPlace> append(SharedBytes bytes, bool derived) BLOCKPUB_EXCLUDES(mutex_);
+    [[nodiscard]] Result<void> commit_layers(bool rest_may_wait) BLOCKPUB_EXCLUDES(mutex_);
+    [[nodiscard]] Result<void> write_all(const std::shared_ptr<const Layer>& layer, bool rest_may_wait);
+    void drop_written_layers(std::uint64_t base_txnid, const std::shared_ptr<const Layer>& left);
     void note_failure(const Error& error) BLOCKPUB_EXCLUDES(mutex_);
 
     const StoreOptions options_;
@@ -131,11 +135,19 @@ Result<std::vector<EventRecord>> LmdbStore::read_events(EventIndex first, std::s
 }
 
 Result<BlobPlace> LmdbStore::append_blob(SharedBytes bytes) {
+    return append(std::move(bytes), false);
+}
+
+Result<BlobPlace> LmdbStore::append_derived(SharedBytes bytes) {
+    return append(std::move(bytes), true);
+}
+
+Result<BlobPlace> LmdbStore::append(SharedBytes bytes, bool derived) {
     {
         const MutexLock lock(mutex_);
         if (stopped_by_) return std::unexpected(*stopped_by_);
     }
-    return segments_->append(std::move(bytes));
+    return segments_->append(std::move(bytes), derived);
 }
 
 void LmdbStore::write_ahead() {
@@ -168,7 +180,7 @@ std::uint64_t LmdbStore::pending_bytes() const {
     return layer_bytes_.load(std::memory_order_relaxed) + segments_->counters().pending_bytes;
 }
 
-Result<void> LmdbStore::commit() {
+Result<void> LmdbStore::commit_layers(bool rest_may_wait) {
     {
         const MutexLock lock(mutex_);
         if (stopped_by_) return std::unexpected(*stopped_by_);
@@ -177,7 +189,7 @@ Result<void> LmdbStore::commit() {
     if (!layer && segments_->counters().pending_bytes == 0) return {};
     const auto began = std::chrono::steady_clock::now();
     const std::uint64_t bytes = pending_bytes();
-    auto written = write_all(layer);
+    auto written = write_all(layer, rest_may_wait);
     log_.debug("commit of {} records, {} bytes with the blocks: {} after {} ms", layer ? layer->records : 0,
                bytes, written ? std::string("done") : written.error().context,
                std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began)
@@ -191,23 +203,30 @@ Result<void> LmdbStore::commit() {
     return {};
 }
 
-Result<void> LmdbStore::write_all(const std::shared_ptr<const Layer>& layer) {
+Result<void> LmdbStore::write_all(const std::shared_ptr<const Layer>& layer, bool rest_may_wait) {
     if (auto checked =
             check_free_disk(options_.directory, pending_bytes(), options_.min_free_disk, options_.faults);
         !checked)
         return checked;
     // The blobs first: the chain tables never name a place that is not on the disk.
-    if (auto written = segments_->commit(); !written) return written;
+    const bool ahead_alone = rest_may_wait && segments_->may_leave_rest();
+    if (auto written = ahead_alone ? segments_->commit_ahead() : segments_->commit(); !written)
+        return written;
     if (!layer) return {};
-    const auto written = tables_->write(*layer, segments_->end());
+    const BlobEnd end = segments_->written_end();
+    const SplitLayer split =
+        ahead_alone ? split_layer(layer, end) : SplitLayer{.written = layer, .left = nullptr};
+    const auto written = tables_->write(*split.written, end);
     if (!written) return std::unexpected(written.error());
-    drop_written_layers(*written);
+    drop_written_layers(*written, split.left);
     return {};
 }
 
-void LmdbStore::drop_written_layers(std::uint64_t base_txnid) {
-    cell_.store(std::make_shared<const LayerStack>(LayerStack{.base_txnid = base_txnid, .layers = {}}));
-    layer_bytes_.store(0, std::memory_order_relaxed);
+void LmdbStore::drop_written_layers(std::uint64_t base_txnid, const std::shared_ptr<const Layer>& left) {
+    LayerStack stack{.base_txnid = base_txnid, .layers = {}};
+    if (left) stack.layers.push_back(left);
+    cell_.store(std::make_shared<const LayerStack>(std::move(stack)));
+    layer_bytes_.store(left ? left->bytes : 0, std::memory_order_relaxed);
     durable_events_.store(next_event_, std::memory_order_release);
 }
 

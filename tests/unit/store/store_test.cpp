@@ -67,6 +67,74 @@ TEST_CASE("what was applied is seen at once, and what was appended is read from 
     CHECK(same_bytes(must(store->map_blob(place)), blob_of(1, 5000)));
 }
 
+TEST_CASE("a step's commit may leave what is derived to the next, and readers see no difference") {
+    const TemporaryDirectory directory;
+    constexpr std::size_t kLarge = 1'000'000;
+    const auto make_step = [](Store& store, std::uint32_t height) {
+        const auto block = must(store.append_blob(blob_of(height, kLarge)));
+        store.write_ahead();
+        StoreChanges changes = step(height, height, block);
+        changes.headers.front().second.undo = must(store.append_derived(blob_of(100 + height, 3000)));
+        changes.headers.front().second.facts = must(store.append_derived(blob_of(200 + height, 100)));
+        const HeaderRecord record = changes.headers.front().second;
+        store.apply(std::move(changes));
+        must(store.commit_step());
+        return record;
+    };
+    std::vector<HeaderRecord> records;
+    const auto check_all = [&](Store& store) {
+        const auto snapshot = must(store.snapshot());
+        for (std::uint32_t height = 0; height < records.size(); ++height) {
+            CHECK(must(snapshot.header(hash_of(height))) == records[height]);
+            CHECK(same_bytes(must(store.read_blob(*records[height].block)), blob_of(height, kLarge)));
+            CHECK(same_bytes(must(store.read_blob(*records[height].undo)), blob_of(100 + height, 3000)));
+            CHECK(same_bytes(must(store.read_blob(*records[height].facts)), blob_of(200 + height, 100)));
+        }
+    };
+    {
+        auto store = open_store(options_for(directory.path()));
+        for (std::uint32_t height = 0; height < 3; ++height) {
+            records.push_back(make_step(*store, height));
+            CHECK(store->pending_bytes() > 0);
+            CHECK(must(store->read_events(0, 10)).size() == height + 1);
+            check_all(*store);
+            if (height == 1) {
+                must(store->commit());
+                CHECK(store->pending_bytes() == 0);
+                check_all(*store);
+            }
+        }
+    }
+    // As after a crash: the last step is there, and lacks what its commit left.
+    auto store = open_store(options_for(directory.path()));
+    const auto last = must(must(store->snapshot()).header(hash_of(2)));
+    CHECK(last.block == records[2].block);
+    CHECK_FALSE(last.undo);
+    CHECK_FALSE(last.facts);
+    CHECK(must(must(store->snapshot()).tip()) == Tip{hash_of(2), {2}});
+    records.pop_back();
+    check_all(*store);
+    // It gets them again, at places of their own.
+    StoreChanges changes;
+    changes.headers.emplace_back(hash_of(2), last);
+    changes.headers.front().second.undo = must(store->append_derived(blob_of(102, 3000)));
+    changes.headers.front().second.facts = must(store->append_derived(blob_of(202, 100)));
+    records.push_back(changes.headers.front().second);
+    store->apply(std::move(changes));
+    must(store->commit());
+    check_all(*store);
+}
+
+TEST_CASE("a step's commit without anything written ahead writes all") {
+    const TemporaryDirectory directory;
+    auto store = open_store(options_for(directory.path()));
+    StoreChanges changes = step(0, 0, must(store->append_blob(blob_of(1, 5000))));
+    changes.headers.front().second.undo = must(store->append_derived(blob_of(2, 5000)));
+    store->apply(std::move(changes));
+    must(store->commit_step());
+    CHECK(store->pending_bytes() == 0);
+}
+
 TEST_CASE("meta records are listed by prefix, the committed and the applied ones as one") {
     const TemporaryDirectory directory;
     auto store = open_store(options_for(directory.path()));

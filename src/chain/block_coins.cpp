@@ -11,10 +11,10 @@ std::size_t BlockCoins::add_entry(const Outpoint& outpoint) {
     return entries_.size() - 1;
 }
 
-Result<std::size_t> BlockCoins::position_of(const Outpoint& outpoint) {
+Result<std::size_t> BlockCoins::position_of(const Outpoint& outpoint, std::optional<Coin> known) {
     if (const std::uint32_t found = index_.find(outpoint, outpoint_at()); found != OutpointIndex::kNone)
         return found;
-    auto coin = below_.find(outpoint);
+    auto coin = known ? Result<Coin>(*std::move(known)) : below_.find(outpoint);
     if (!coin && coin.error().code != Errc::not_found) return forward_error(coin);
     index_.put(outpoint, static_cast<std::uint32_t>(entries_.size()), outpoint_at());
     const std::size_t position = add_entry(outpoint);
@@ -33,8 +33,8 @@ Result<const Coin*> BlockCoins::find(const Outpoint& outpoint) {
     return coin ? &*coin : nullptr;
 }
 
-Result<std::optional<Coin>> BlockCoins::spend(const Outpoint& outpoint) {
-    auto position = position_of(outpoint);
+Result<std::optional<Coin>> BlockCoins::spend(const Outpoint& outpoint, std::optional<Coin> known) {
+    auto position = position_of(outpoint, std::move(known));
     if (!position) return forward_error(position);
     auto& kept = entries_[*position].coin;
     if (kept) changed_[*position] = true;

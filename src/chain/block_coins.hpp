@@ -31,8 +31,10 @@ class BlockCoins {
 
     /// The coin, or null when it is not there. Valid until the next call. Errors: corrupt, io.
     [[nodiscard]] Result<const Coin*> find(const Outpoint& outpoint);
-    /// Takes a coin away; nothing when it is not there. Errors: as find.
-    [[nodiscard]] Result<std::optional<Coin>> spend(const Outpoint& outpoint);
+    /// Takes a coin away; nothing when it is not there. `known`: what the store has, where that has been
+    /// looked up. Errors: as find.
+    [[nodiscard]] Result<std::optional<Coin>> spend(const Outpoint& outpoint,
+                                                    std::optional<Coin> known = std::nullopt);
     /// Makes a coin, or puts one back, in place of one that may be there. `known_new`: nothing below has it.
     void add(const Outpoint& outpoint, Coin coin, bool known_new);
     /// All that differs from below; the object is used up.
@@ -40,7 +42,8 @@ class BlockCoins {
 
  private:
     /// Position of what is known of the outpoint, looked for below when it is asked for first.
-    [[nodiscard]] Result<std::size_t> position_of(const Outpoint& outpoint);
+    [[nodiscard]] Result<std::size_t> position_of(const Outpoint& outpoint,
+                                                  std::optional<Coin> known = std::nullopt);
     std::size_t add_entry(const Outpoint& outpoint);
     [[nodiscard]] auto outpoint_at() const {
         return [this](std::uint32_t i) -> const Outpoint& { return entries_[i].outpoint; };

@@ -61,6 +61,7 @@ Result<void> ChainThread::open() {
 }
 
 Result<BlockOutcome> ChainThread::submit_block(SharedBytes raw) {
+    const auto coins_ahead = options_.coins != nullptr ? options_.coins->look_ahead(raw) : nullptr;
     WitnessRootAhead witness_root(raw);
     auto block = decode_submitted_block(std::move(raw));
     if (!block) return forward_error(block);

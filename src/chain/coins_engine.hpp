@@ -9,6 +9,7 @@
 #include <blockpub/store.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -35,6 +36,8 @@ class BlockInChain {
     [[nodiscard]] virtual Result<SharedBytes> undo() = 0;
 };
 
+class CoinsAhead;
+
 /// The rules and changes that connecting a block brings to the coins.
 ///
 /// The activation calls it in the order of the chain: every connect extends the block connected last, every
@@ -54,6 +57,11 @@ class CoinsEngine {
     virtual ~CoinsEngine() = default;
     [[nodiscard]] virtual Result<Connected> connect(BlockInChain& block) = 0;
     [[nodiscard]] virtual Result<void> disconnect(BlockInChain& block) = 0;
+    /// From any thread: begins to look for what a block spends, which is going to be connected with these
+    /// very bytes as long as the result is held. Null: nothing is looked for.
+    [[nodiscard]] virtual std::shared_ptr<CoinsAhead> look_ahead(const SharedBytes& /*raw*/) {
+        return nullptr;
+    }
     /// All rules of connect, without a change. Result: the reject reason, with Core's message behind a comma
     /// where there is one; empty when valid.
     [[nodiscard]] virtual Result<std::string> test(BlockInChain& block) = 0;

@@ -15,8 +15,12 @@ namespace blockpub {
 
 Result<CoinsEngine::Connected> CoinsLedger::connect(BlockInChain& block) {
     if (auto room = coins_.make_room(); !room) return forward_error(room);
+    auto parsed = block.parsed();
+    if (!parsed) return forward_error(parsed);
+    const auto ahead = ahead_of((*parsed)->raw());
     BlockCoins changes(coins_);
-    auto connected = connect_coins(block, changes, params_);
+    auto connected = connect_coins(block, changes, params_, ahead.get());
+    if (ahead) ahead->end();
     if (!connected) return forward_error(connected);
     if (!connected->reject_reason.empty()) {
         return Connected{.reject_reason = std::move(connected->reject_reason),
@@ -24,14 +28,32 @@ Result<CoinsEngine::Connected> CoinsLedger::connect(BlockInChain& block) {
                          .undo = {},
                          .facts = {}};
     }
-    auto parsed = block.parsed();
-    if (!parsed) return forward_error(parsed);
     const bool repeats_coinbase = repeats_earlier_coinbase(block.height(), block.hash());
     Connected outcome;
     if (block.height().value != 0) outcome.undo = encode_undo(connected->undo);
     outcome.facts = encode_facts(compute_facts(**parsed, block.height(), repeats_coinbase, connected->undo));
     coins_.apply(changes.take_changes());
     return outcome;
+}
+
+std::shared_ptr<CoinsAhead> CoinsLedger::look_ahead(const SharedBytes& raw) {
+    // A few look-ups are made before a thread has started.
+    constexpr std::size_t kWorthAThread = 200'000;
+    if (raw.size() < kWorthAThread) return nullptr;
+    auto ahead = std::make_shared<CoinsAhead>(raw, coins_);
+    const MutexLock lock(mutex_);
+    std::erase_if(ahead_, [](const auto& other) { return other.expired(); });
+    ahead_.push_back(ahead);
+    return ahead;
+}
+
+std::shared_ptr<CoinsAhead> CoinsLedger::ahead_of(const SharedBytes& raw) {
+    const MutexLock lock(mutex_);
+    for (const auto& held : ahead_) {
+        auto ahead = held.lock();
+        if (ahead && ahead->raw().data() == raw.data()) return ahead;
+    }
+    return nullptr;
 }
 
 Result<void> CoinsLedger::disconnect(BlockInChain& block) {

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/mutex.hpp"
+#include "chain/coins_ahead.hpp"
 #include "chain/coins_engine.hpp"
 #include "primitives/chain_params.hpp"
 #include "store/coin_store.hpp"
+
+#include <memory>
+#include <vector>
 
 namespace blockpub {
 
@@ -19,6 +24,8 @@ class CoinsLedger final : public CoinsEngine {
 
     [[nodiscard]] Result<Connected> connect(BlockInChain& block) override;
     [[nodiscard]] Result<void> disconnect(BlockInChain& block) override;
+    [[nodiscard]] std::shared_ptr<CoinsAhead> look_ahead(const SharedBytes& raw) override
+        BLOCKPUB_EXCLUDES(mutex_);
     [[nodiscard]] Result<std::string> test(BlockInChain& block) override;
     void show(const Tip& tip) override { coins_.publish(tip); }
     void committed() override { coins_.committed(); }
@@ -27,8 +34,14 @@ class CoinsLedger final : public CoinsEngine {
     [[nodiscard]] std::optional<Tip> stored_tip() const override;
 
  private:
+    [[nodiscard]] std::shared_ptr<CoinsAhead> ahead_of(const SharedBytes& raw) BLOCKPUB_EXCLUDES(mutex_);
+
+    // Constant after construction.
     const ChainParams& params_;
     CoinStore& coins_;
+
+    Mutex mutex_;
+    std::vector<std::weak_ptr<CoinsAhead>> ahead_ BLOCKPUB_GUARDED_BY(mutex_);
 };
 
 }  // namespace blockpub

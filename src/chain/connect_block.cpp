@@ -50,11 +50,13 @@ bool is_one_of(std::span<const HeightAndHash> list, Height height, const BlockHa
 /// Connects the transactions of one block, one after the other.
 class Connector {
  public:
-    Connector(BlockInChain& block, const ParsedBlock& parsed, BlockCoins& coins, const ChainParams& params)
+    Connector(BlockInChain& block, const ParsedBlock& parsed, BlockCoins& coins, const ChainParams& params,
+              CoinsAhead* ahead)
         : block_(block),
           parsed_(parsed),
           coins_(coins),
           params_(params),
+          ahead_(ahead),
           repeats_coinbase_(repeats_earlier_coinbase(block.height(), block.hash())),
           previous_median_time_(block.previous_median_time()) {}
 
@@ -74,9 +76,11 @@ class Connector {
     const ParsedBlock& parsed_;
     BlockCoins& coins_;
     const ChainParams& params_;
+    CoinsAhead* const ahead_;  // may be null
     const bool repeats_coinbase_;
     const std::int64_t previous_median_time_;
     BlockUndo undo_;
+    std::size_t inputs_ = 0;       // looked at so far
     std::vector<Height> heights_;  // of the coins that one transaction spends
     std::string message_;          // with the reason that ends the walk
     Amount fees_ = 0;
@@ -110,7 +114,10 @@ Result<std::string> Connector::spend_inputs(const TransactionView& transaction) 
     std::optional<Error> failure;
     undo_.begin_transaction();
     transaction.for_each_input([&](std::size_t, const TxInput& input) {
-        auto coin = coins_.spend(input.prevout);
+        std::optional<Coin> known;
+        if (ahead_ != nullptr) known = ahead_->take(inputs_, parsed_.header().previous);
+        ++inputs_;
+        auto coin = coins_.spend(input.prevout, std::move(known));
         if (!coin) {
             failure = std::move(coin.error());
         } else if (!*coin) {
@@ -226,12 +233,13 @@ bool repeats_earlier_coinbase(Height height, const BlockHash& hash) {
     return is_one_of(kRepeats, height, hash);
 }
 
-Result<ConnectedCoins> connect_coins(BlockInChain& block, BlockCoins& coins, const ChainParams& params) {
+Result<ConnectedCoins> connect_coins(BlockInChain& block, BlockCoins& coins, const ChainParams& params,
+                                     CoinsAhead* ahead) {
     // Genesis makes no coin that could be spent.
     if (block.height().value == 0) return ConnectedCoins{};
     auto parsed = block.parsed();
     if (!parsed) return forward_error(parsed);
-    return Connector(block, **parsed, coins, params).run();
+    return Connector(block, **parsed, coins, params, ahead).run();
 }
 
 Result<void> disconnect_coins(BlockInChain& block, const BlockUndo& undo, BlockCoins& coins) {

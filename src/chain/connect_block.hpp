@@ -2,6 +2,7 @@
 #pragma once
 
 #include "chain/block_coins.hpp"
+#include "chain/coins_ahead.hpp"
 #include "chain/coins_engine.hpp"
 #include "chain/undo.hpp"
 #include "primitives/chain_params.hpp"
@@ -22,11 +23,12 @@ struct ConnectedCoins {
 };
 
 /// Every rule of a block that needs coins but no scripts, in Core's order; spends and makes the coins in
-/// `coins`, which the caller keeps only when nothing was rejected. Thread safety: chain thread only.
+/// `coins`, which the caller keeps only when nothing was rejected. `ahead`, which may be null, was given this
+/// block's bytes. Thread safety: chain thread only.
 /// Blocking: reads coins. Errors: corrupt, io, of the store. Source: Bitcoin Core v28.1 src/validation.cpp,
 /// ConnectBlock.
 [[nodiscard]] Result<ConnectedCoins> connect_coins(BlockInChain& block, BlockCoins& coins,
-                                                   const ChainParams& params);
+                                                   const ChainParams& params, CoinsAhead* ahead = nullptr);
 
 /// Takes back what connecting the block did.
 /// Errors: corrupt, when the undo data does not fit the block or the coins, naming the block; io.

@@ -3,7 +3,7 @@
 
 #include "primitives/muhash.hpp"
 #include "primitives/sha256_stream.hpp"
-#include "query/wire_writer.hpp"
+#include "primitives/wire_writer.hpp"
 
 #include <array>
 #include <vector>

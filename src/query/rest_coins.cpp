@@ -2,9 +2,9 @@
 #include "base/hex.hpp"
 #include "base/text_appender.hpp"
 #include "primitives/reader.hpp"
+#include "primitives/wire_writer.hpp"
 #include "query/rest_handlers.hpp"
 #include "query/script_json.hpp"
-#include "query/wire_writer.hpp"
 #include "store/coin_store.hpp"
 
 #include <fmt/format.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "base/text_appender.hpp"
 #include "chain/undo.hpp"
+#include "primitives/wire_writer.hpp"
 #include "query/rest_handlers.hpp"
 #include "query/script_json.hpp"
-#include "query/wire_writer.hpp"
 
 #include <fmt/format.h>
 

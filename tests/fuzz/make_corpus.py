@@ -548,6 +548,98 @@ def facts():
     return files
 
 
+def peer_message(name, payload, magic=b"\xfa\xbf\xb5\xda", checksum=None, length=None):
+    if checksum is None:
+        checksum = hashlib.sha256(hashlib.sha256(payload).digest()).digest()[:4]
+    length = len(payload) if length is None else length
+    return magic + name.encode().ljust(12, b"\0") + struct.pack("<I", length) + checksum + payload
+
+
+VERSION = (
+    struct.pack("<IQq", 70016, 0x409, 1_700_000_000)
+    + bytes(52)
+    + struct.pack("<Q", 7)
+    + b"\x10/Satoshi:28.1.0/"
+    + struct.pack("<i", 100)
+    + b"\x01"
+)
+
+
+def peer_streams():
+    """One byte for the size of the pieces, then what a peer sends."""
+    ping = peer_message("ping", struct.pack("<Q", 9))
+    files = {
+        "handshake": peer_message("version", VERSION) + peer_message("verack", b"") + ping,
+        "block": peer_message("block", small(CHAIN, 600, 1)[0]) + ping,
+        "http": b"HTTP/1.1 400 Bad Request\r\n\r\n",
+        "other-chain": peer_message("verack", b"", magic=bytes.fromhex("f9beb4d9")),
+        "unknown-magic": peer_message("verack", b"", magic=b"\x01\x02\x03\x04"),
+        "wrong-checksum": ping + peer_message("ping", bytes(8), checksum=b"\0\0\0\1") + ping,
+        "too-long": peer_message("block", b"", length=4_000_001),
+        "longest": peer_message("block", b"", length=4_000_000) + bytes(50),
+        "name-not-printable": peer_message("pi\x07ng", b""),
+        "name-behind-zero": peer_message("pi\x00ng", b""),
+        "name-of-twelve": peer_message("sendaddrv2xx", b""),
+        "cut": ping[:-1],
+    }
+    return {"empty": b""} | {name: b"\x06" + stream for name, stream in files.items()}
+
+
+def peer_payloads():
+    """One byte for the kind of message, then its payload."""
+    head = CHAIN[0][:80]
+    item = struct.pack("<I", 0x40000002) + bytes(range(32))
+    files = {
+        "version": (0, VERSION),
+        "version-without-relay": (0, VERSION[:-1]),
+        "version-long-name": (0, VERSION[:80] + b"\xfd\x01\x01" + bytes(257) + bytes(5)),
+        "version-cut": (0, VERSION[:90]),
+        "ping": (1, struct.pack("<Q", 77)),
+        "ping-empty": (1, b""),
+        "feefilter": (2, struct.pack("<q", 1000)),
+        "sendcmpct": (3, b"\x01" + struct.pack("<Q", 2)),
+        "sendcmpct-maybe": (3, b"\x02" + struct.pack("<Q", 2)),
+        "getheaders": (4, struct.pack("<I", 70016) + b"\x02" + bytes(range(64)) + bytes(32)),
+        "getheaders-too-many": (4, struct.pack("<I", 70016) + b"\x66" + bytes(32 * 103)),
+        "headers": (5, b"\x02" + (head + b"\0") * 2),
+        "headers-none": (5, b"\0"),
+        "headers-claimed": (5, b"\xfd\xd0\x07" + head),
+        "headers-too-many": (5, b"\xfd\xd1\x07" + head),
+        "headers-cut": (5, b"\x02" + head + b"\0" + head[:40]),
+        "inv": (6, b"\x02" + item * 2),
+        "inv-claimed": (6, b"\xfd\x50\xc3" + item),
+        "inv-too-many": (6, b"\xfd\x51\xc3" + item),
+        "inv-not-canonical": (6, b"\xfd\x01\x00" + item),
+        "inv-trailing": (6, b"\x01" + item + b"\0"),
+    }
+    return {"empty": b""} | {name: bytes([kind]) + payload for name, (kind, payload) in files.items()}
+
+
+def compact_payloads():
+    """One byte for the kind of message, then its payload."""
+    header, (coinbase, payment) = split_block(BLOCK170)
+    nonce = struct.pack("<Q", 5)
+    ids = bytes(range(6))
+    files = {
+        "block": (0, header + nonce + b"\x01" + ids + b"\x01\x00" + coinbase),
+        "block-all-whole": (0, header + nonce + b"\x00\x02\x00" + coinbase + b"\x00" + payment),
+        "block-none-whole": (0, header + nonce + b"\x02" + ids * 2 + b"\x00"),
+        "block-nothing": (0, header + nonce + b"\x00\x00"),
+        "block-place-too-far": (0, header + nonce + b"\x01" + ids + b"\x01\x02" + coinbase),
+        "block-place-overflow": (0, header + nonce + b"\x00\x01\xfe\x00\x00\x01\x00" + coinbase),
+        "block-ids-claimed": (0, header + nonce + b"\xfe\x00\x00\x01\x00" + ids),
+        "block-cut": (0, header + nonce + b"\x01" + ids + b"\x01\x00" + coinbase[:-1]),
+        "request": (1, bytes(32) + b"\x03\x00\x00\xfd\xfd\x00"),
+        "request-overflow": (1, bytes(32) + b"\x02\xfd\xff\xff\x00"),
+        "request-claimed": (1, bytes(32) + b"\xfe\x00\x00\x00\x02\x00"),
+        "transactions": (2, bytes(32) + b"\x02" + coinbase + payment),
+        "transactions-none": (2, bytes(32) + b"\x00"),
+        "transactions-claimed": (2, bytes(32) + b"\xfe\x01\x00\x01\x00" + coinbase),
+        "transactions-trailing": (2, bytes(32) + b"\x01" + coinbase + payment),
+    }
+    return {"empty": b""} | {name: bytes([kind]) + payload for name, (kind, payload) in files.items()}
+
+
 if __name__ == "__main__":
     write("coin", coins())
     write("undo", undo())
@@ -561,6 +653,9 @@ if __name__ == "__main__":
     write("compact_size", compact_sizes())
     write("address", addresses())
     write("descriptor", descriptors())
+    write("p2p_framing", peer_streams())
+    write("p2p_messages", peer_payloads())
+    write("p2p_compact", compact_payloads())
     write("partial_merkle_tree", partial_merkle_trees())
     write("script_json", script_texts())
     write("hex", hexadecimal())

@@ -117,7 +117,8 @@ class CoinStoreImpl final : public CoinStore {
  private:
     void run();
     void flush_frozen(const std::shared_ptr<const CoinMemtable>& generation, const Tip& tip);
-    void merge_oldest() BLOCKPUB_EXCLUDES(mutex_);
+    void merge_oldest() BLOCKPUB_EXCLUDES(mutex_, merging_);
+    [[nodiscard]] std::size_t kept_layers() const BLOCKPUB_EXCLUDES(mutex_);
     void begin_flush_if_due() BLOCKPUB_EXCLUDES(mutex_);
     void freeze_locked() BLOCKPUB_REQUIRES(mutex_);
     [[nodiscard]] bool flush_due_locked() const BLOCKPUB_REQUIRES(mutex_);
@@ -133,10 +134,14 @@ class CoinStoreImpl final : public CoinStore {
     std::atomic<std::uint64_t> memory_{0};
     mutable ReaderSteps readers_;
 
+    /// Held while a layer goes into a generation: a flush for a caller may meet the writer at it.
+    Mutex merging_;
+
     mutable Mutex mutex_;
     CondVar changed_;
     CoinState state_ BLOCKPUB_GUARDED_BY(mutex_);
-    Tip frozen_tip_ BLOCKPUB_GUARDED_BY(mutex_);  // of state_.frozen
+    CoinLayers layers_ BLOCKPUB_GUARDED_BY(mutex_);  // applied last, and not in a generation yet
+    Tip frozen_tip_ BLOCKPUB_GUARDED_BY(mutex_);     // of state_.frozen
     Tip flushed_ BLOCKPUB_GUARDED_BY(mutex_);
     std::uint64_t flushes_ BLOCKPUB_GUARDED_BY(mutex_) = 0;
     std::uint64_t failed_flushes_ BLOCKPUB_GUARDED_BY(mutex_) = 0;
@@ -150,7 +155,6 @@ class CoinStoreImpl final : public CoinStore {
         std::chrono::steady_clock::now();
 
     // Only on the writer's thread.
-    CoinLayers layers_;  // applied last, and not in a generation yet
     mutable CoinTable::Reading writer_reading_;
     mutable std::uint64_t writer_txnid_;
 
@@ -206,30 +210,40 @@ Result<Coin> CoinStoreImpl::find(const Outpoint& outpoint) const {
 }
 
 void CoinStoreImpl::apply(std::vector<CoinChange> changes) {
-    if (layers_.size() >= kKeptLayers) merge_oldest();
+    if (kept_layers() >= kKeptLayers) merge_oldest();
     StepNumber step = 0;
     {
         const MutexLock lock(mutex_);
         step = state_.step + 1;
     }
-    layers_.push_back(std::make_shared<const CoinLayer>(std::move(changes), step));
+    auto layer = std::make_shared<const CoinLayer>(std::move(changes), step);
+    const MutexLock lock(mutex_);
+    layers_.push_back(std::move(layer));
 }
 
 /// Puts the oldest layer into the generation that grows. Readers may find its changes in either meanwhile.
 void CoinStoreImpl::merge_oldest() {
-    const std::shared_ptr<const CoinLayer> oldest = layers_.front();
+    const MutexLock merging(merging_);
+    std::shared_ptr<const CoinLayer> oldest;
     std::shared_ptr<CoinMemtable> active;
     StepNumber step = 0;
     {
         const MutexLock lock(mutex_);
+        if (layers_.empty()) return;
+        oldest = layers_.front();
         active = state_.active;
         step = state_.step;
     }
     for (const CoinChange& change : oldest->changes()) active->put(change, oldest->step());
     active->release_superseded(readers_.oldest_or(step));
-    layers_.erase(layers_.begin());
     const MutexLock lock(mutex_);
+    layers_.erase(layers_.begin());
     std::erase(state_.layers, oldest);
+}
+
+std::size_t CoinStoreImpl::kept_layers() const {
+    const MutexLock lock(mutex_);
+    return layers_.size();
 }
 
 void CoinStoreImpl::publish(const Tip& tip) {
@@ -259,14 +273,14 @@ void CoinStoreImpl::committed() {
 }
 
 bool CoinStoreImpl::settle() {
-    if (!layers_.empty()) merge_oldest();
+    merge_oldest();
     begin_flush_if_due();
-    return !layers_.empty();
+    return kept_layers() != 0;
 }
 
 void CoinStoreImpl::begin_flush_if_due() {
     if (!flush_due()) return;
-    while (!layers_.empty()) merge_oldest();
+    while (kept_layers() != 0) merge_oldest();
     const MutexLock lock(mutex_);
     freeze_locked();
 }
@@ -301,7 +315,7 @@ Result<void> CoinStoreImpl::make_room() {
 }
 
 Result<void> CoinStoreImpl::flush() {
-    while (!layers_.empty()) merge_oldest();
+    while (kept_layers() != 0) merge_oldest();
     const MutexLock lock(mutex_);
     if (committed_ != state_.step)
         return fail(Errc::unavailable, "there are changes of coins that the chain has not committed");

@@ -185,6 +185,18 @@ class BLOCKPUB_API Store : public EventLog {
     /// records are written without its places. The next commit writes both. Readers see no difference, and a crash
     /// before it leaves records that lack them.
     [[nodiscard]] virtual Result<void> commit_step() = 0;
+    /// A segment file that nothing is appended to any more.
+    struct SealedSegment {
+        std::uint32_t number = 0;
+        std::uint64_t bytes = 0;  ///< of the file
+    };
+    /// By rising number.
+    [[nodiscard]] virtual std::vector<SealedSegment> sealed_segments() const = 0;
+    /// Removes sealed segment files, for good, and syncs the directory. Reads and views that have begun keep their
+    /// bytes, later ones answer unavailable. Files that are not there any more count as removed. Requires: the header
+    /// records of the last commit name no place in them, so that nobody looks for what is gone.
+    /// Errors: io, naming the first file that could not be removed; the others are gone. May be repeated.
+    [[nodiscard]] virtual Result<void> remove_segments(std::span<const std::uint32_t> numbers) = 0;
     /// Bytes appended and applied since the last successful commit.
     [[nodiscard]] virtual std::uint64_t pending_bytes() const = 0;
     /// Every record of table `header`, in key order, for the start. Errors: those of `visit` end the scan.

@@ -285,6 +285,52 @@ Result<void> BlobSegments::sync_names() {
     return {};
 }
 
+std::map<std::uint32_t, std::uint64_t> BlobSegments::sealed() const {
+    const MutexLock lock(mutex_);
+    auto files = file_bytes_;
+    // The last file is the writer's, or will be, when blobs that are still in memory have begun the next one.
+    if (!files.empty()) files.erase(std::prev(files.end()));
+    return files;
+}
+
+Result<void> BlobSegments::remove(std::span<const std::uint32_t> segments) {
+    Result<void> outcome;
+    for (const std::uint32_t number : segments) {
+        if (auto removed = remove_file(number); !removed && outcome) outcome = std::move(removed);
+    }
+    // Else a power cut could bring files back that nobody would look for any more.
+    if (const int code = sync_directory(options_.directory); code != 0 && outcome) {
+        outcome =
+            fail(Errc::io, fmt::format("syncing {}: {}", options_.directory.native(), std::strerror(code)));
+    }
+    return outcome;
+}
+
+Result<void> BlobSegments::remove_file(std::uint32_t number) {
+    std::shared_ptr<Segment> closed;  // goes after the lock
+    {
+        const MutexLock lock(mutex_);
+        BLOCKPUB_CHECK(!writer_ || writer_->path() != path_of(number), "segment {} is being written", number);
+        file_bytes_.erase(number);
+        if (const auto found = sealed_.find(number); found != sealed_.end()) {
+            closed = std::move(found->second.segment);
+            recently_used_.erase(found->second.position);
+            sealed_.erase(found);
+        }
+    }
+    const auto path = path_of(number);
+    std::error_code error;
+    std::filesystem::remove(lock_file_of(path), error);
+    std::filesystem::remove(path, error);
+    if (!error) return {};
+    // It is still there, and counts.
+    std::error_code ignored;
+    const auto size = std::filesystem::file_size(path, ignored);
+    const MutexLock lock(mutex_);
+    file_bytes_[number] = ignored ? 0 : size;
+    return fail(Errc::io, fmt::format("removing {}: {}", path.native(), error.message()));
+}
+
 void BlobSegments::forget_pending(Batch& batch, std::size_t count) {
     const MutexLock lock(mutex_);
     for (std::size_t i = 0; i < count; ++i) {
@@ -322,6 +368,8 @@ Result<std::shared_ptr<Segment>> BlobSegments::segment_of(std::uint32_t number) 
     if (!opened) return opened;
     std::shared_ptr<Segment> evicted;  // goes after the lock
     const MutexLock lock(mutex_);
+    // Removed since: good for this read, and kept by nobody else, so that the disk is given back.
+    if (!file_bytes_.contains(number)) return opened;
     // Two readers may have opened it at a time; the first one's is kept.
     const auto [place, inserted] = sealed_.try_emplace(number);
     if (inserted) {

@@ -22,6 +22,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <unordered_map>
 
 namespace blockpub {
@@ -66,6 +67,13 @@ class BlobSegments {
     /// Where the first blob that is not written goes. Requires: nothing is being written ahead.
     [[nodiscard]] BlobEnd written_end() const noexcept;
 
+    /// Sealed segments, each with the size of its file. From the writer's thread.
+    [[nodiscard]] std::map<std::uint32_t, std::uint64_t> sealed() const BLOCKPUB_EXCLUDES(mutex_);
+    /// Unlinks the files of sealed segments, and makes that durable; what is not there any more is done
+    /// already. Views and reads under way keep their bytes. From the writer's thread. Errors: io, naming the
+    /// first file that could not be removed; all others are gone then. The call may be repeated.
+    [[nodiscard]] Result<void> remove(std::span<const std::uint32_t> segments) BLOCKPUB_EXCLUDES(mutex_);
+
     /// Errors: unavailable (the segment is gone), corrupt, io.
     [[nodiscard]] Result<SharedBytes> read(const BlobPlace& place) BLOCKPUB_EXCLUDES(mutex_);
     [[nodiscard]] Result<MappedBytes> map(const BlobPlace& place) BLOCKPUB_EXCLUDES(mutex_);
@@ -108,6 +116,7 @@ class BlobSegments {
     [[nodiscard]] Result<void> sync_names();
     void forget_pending(Batch& batch, std::size_t count) BLOCKPUB_EXCLUDES(mutex_);
     void measure_fill() BLOCKPUB_EXCLUDES(mutex_);
+    [[nodiscard]] Result<void> remove_file(std::uint32_t number) BLOCKPUB_EXCLUDES(mutex_);
     [[nodiscard]] Result<std::optional<SharedBytes>> find_pending(const BlobPlace& place) const
         BLOCKPUB_EXCLUDES(mutex_);
     [[nodiscard]] Result<std::shared_ptr<Segment>> segment_of(std::uint32_t number) BLOCKPUB_EXCLUDES(mutex_);

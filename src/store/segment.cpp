@@ -59,7 +59,12 @@ Result<std::shared_ptr<Segment>> Segment::open_sealed(const std::filesystem::pat
     if (::stat(path.c_str(), &status) != 0 && errno == ENOENT) {
         return fail(Errc::unavailable, fmt::format("{} is not there any more", path.native()));
     }
-    return open(path, MDB_RDONLY | MDB_NOLOCK, 0, janitor);
+    auto segment = open(path, MDB_RDONLY | MDB_NOLOCK, 0, janitor);
+    // Unlinked between the two looks at it.
+    if (!segment && ::stat(path.c_str(), &status) != 0 && errno == ENOENT) {
+        return fail(Errc::unavailable, fmt::format("{} is not there any more", path.native()));
+    }
+    return segment;
 }
 
 Result<std::shared_ptr<Segment>> Segment::open_writer(const std::filesystem::path& path,

@@ -67,6 +67,10 @@ class LmdbStore final : public Store {
     Result<void> commit() override { return commit_layers(false); }
     Result<void> commit_step() override { return commit_layers(true); }
     std::uint64_t pending_bytes() const override;
+    std::vector<SealedSegment> sealed_segments() const override;
+    Result<void> remove_segments(std::span<const std::uint32_t> numbers) override {
+        return segments_->remove(numbers);
+    }
     Result<void> scan_headers(
         const std::function<Result<void>(const BlockHash&, const HeaderRecord&)>& visit) const override;
     Result<void> scan_meta(
@@ -178,6 +182,12 @@ void LmdbStore::apply(StoreChanges changes) {
 
 std::uint64_t LmdbStore::pending_bytes() const {
     return layer_bytes_.load(std::memory_order_relaxed) + segments_->counters().pending_bytes;
+}
+
+std::vector<Store::SealedSegment> LmdbStore::sealed_segments() const {
+    std::vector<SealedSegment> rows;
+    for (const auto& [number, bytes] : segments_->sealed()) rows.push_back({number, bytes});
+    return rows;
 }
 
 Result<void> LmdbStore::commit_layers(bool rest_may_wait) {

@@ -5,8 +5,10 @@
 #include "unit/store/store_fixture.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <lmdb.h>
 
+#include <array>
 #include <cerrno>
 #include <fstream>
 #include <memory>
@@ -392,6 +394,57 @@ TEST_CASE("a blob of a segment that is gone is unavailable, a view of it stays g
     CHECK(error_of(segments.read(places[0])).code == Errc::unavailable);
     CHECK(error_of(segments.map(places[1])).code == Errc::unavailable);
     CHECK(same_bytes(view, blob_of(0, kQuarter)));
+}
+
+TEST_CASE("segments that are removed give the disk back, and readers under way their bytes") {
+    const TemporaryDirectory directory;
+    Segments fixture(directory.path());
+    auto& segments = fixture.open();
+    const auto places = fill_until(segments, 3, kQuarter, 2);
+    const auto sealed = segments.sealed();
+    REQUIRE(sealed.size() == 3);
+    for (const auto& [number, bytes] : sealed)
+        CHECK(bytes ==
+              std::filesystem::file_size(directory.path() / "blocks" / fmt::format("{:05}.mdb", number)));
+    must(segments.read(places[0]));
+    const auto view = must(segments.map(places[1]));
+    const auto before = segments.counters();
+
+    const std::array<std::uint32_t, 2> gone{0, 1};
+    must(segments.remove(gone));
+    CHECK(segments.counters().segments == before.segments - 2);
+    CHECK(segments.counters().bytes_on_disk == before.bytes_on_disk - sealed.at(0) - sealed.at(1));
+    CHECK(segments.counters().open_segments == before.open_segments - 1);
+    CHECK_FALSE(std::filesystem::exists(file_of(directory.path(), "00000.mdb")));
+    CHECK(error_of(segments.read(places[0])).code == Errc::unavailable);
+    CHECK(same_bytes(view, blob_of(1, kQuarter)));
+    CHECK(segments.read(places.back()).has_value());
+    must(segments.remove(gone));  // again: done already
+    CHECK(segments.sealed().size() == 1);
+
+    // Numbers go on.
+    const auto end = segments.end();
+    fixture.close();
+    CHECK(fixture.open().end() == end);
+}
+
+TEST_CASE("a segment that cannot be removed still counts, and the others go") {
+    const TemporaryDirectory directory;
+    Segments fixture(directory.path());
+    auto& segments = fixture.open();
+    static_cast<void>(fill_until(segments, 3, kQuarter, 2));
+    const auto stubborn = file_of(directory.path(), "00000.mdb");
+    std::filesystem::remove(stubborn);
+    std::filesystem::create_directories(stubborn / "in the way");
+    const std::array<std::uint32_t, 2> gone{0, 1};
+    const Error error = error_of(segments.remove(gone));
+    CHECK(error.code == Errc::io);
+    CHECK(error.context.find(stubborn.native()) != std::string::npos);
+    CHECK(segments.sealed().contains(0));
+    CHECK_FALSE(segments.sealed().contains(1));
+    std::filesystem::remove_all(stubborn);
+    must(segments.remove(gone));
+    CHECK_FALSE(segments.sealed().contains(0));
 }
 
 TEST_CASE("a place that holds nothing, or something of another size, is corrupt") {

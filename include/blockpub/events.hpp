@@ -14,9 +14,10 @@ namespace blockpub {
 /// Position in the durable event log: 0, 1, 2, … without gaps, never used twice.
 using EventIndex = std::uint64_t;
 
-enum class BlockEventKind : std::uint8_t { connected = 1, disconnected = 2 };
+enum class BlockEventKind : std::uint8_t { connected = 1, disconnected = 2, pruned = 3 };
 
-/// One record of the durable event log: a block became part of the active chain, or left it.
+/// One record of the durable event log: a block became part of the active chain, or left it; or the stored blocks up
+/// to one of the active chain were given up.
 ///
 /// Written in the same commit as the change itself. The last record of a step also says how the step ended,
 /// so that the tip update can be told again from the log alone.
@@ -34,9 +35,9 @@ struct EventRecord {
     EventIndex index = 0;
     BlockEventKind kind = BlockEventKind::connected;
     BlockHash hash;
-    BlockHash previous_hash;  ///< null for genesis
+    BlockHash previous_hash;  ///< null for genesis, and for `pruned`
     Height height;
-    std::optional<StepEnd> step_end;
+    std::optional<StepEnd> step_end;  ///< never with `pruned`
     friend bool operator==(const EventRecord&, const EventRecord&) = default;
 };
 
@@ -73,6 +74,16 @@ struct UpdatedBlockTip {
     bool initial_download;          ///< as it was when the step was made, with the new tip in place
 };
 
+/// Stored blocks are being given up: of the events before this one, those of blocks at `height` and below may be of
+/// blocks that are not there any more. Nothing else changes, the chain stays as it is.
+/// Issued by: the chain thread, before the first of their files goes. Delivered on: the subscriber's own thread.
+/// Skipped: never. Durable: yes.
+struct BlocksPruned {
+    EventIndex index;
+    BlockHash hash;  ///< the active chain's block at `height`
+    Height height;   ///< of the highest block that goes
+};
+
 /// A transaction entered the mempool.
 /// Issued by: the chain thread. Delivered on: the subscriber's own thread. Durable: no; carries its own bytes.
 /// Skipped: for a subscriber so far behind that the bus had to give up the event's bytes; counted in
@@ -91,6 +102,6 @@ struct TransactionRemovedFromMempool {
 };
 
 using Event = std::variant<BlockConnected, BlockDisconnected, UpdatedBlockTip, TransactionAddedToMempool,
-                           TransactionRemovedFromMempool>;
+                           TransactionRemovedFromMempool, BlocksPruned>;
 
 }  // namespace blockpub

@@ -32,14 +32,19 @@ std::vector<PlacedEvent> events_of(const EventRecord& record) {
     std::vector<PlacedEvent> events;
     const LogKey key = record_key(record.index);
     const LogKey following = record.step_end ? key + 1 : key + 2;
-    if (record.kind == BlockEventKind::connected) {
-        events.push_back({std::make_shared<const Event>(
-                              BlockConnected{record.index, record.hash, record.previous_hash, record.height}),
-                          following});
-    } else {
-        events.push_back({std::make_shared<const Event>(BlockDisconnected{
-                              record.index, record.hash, record.previous_hash, record.height}),
-                          following});
+    const auto push = [&](Event event) {
+        events.push_back({std::make_shared<const Event>(std::move(event)), following});
+    };
+    switch (record.kind) {
+        case BlockEventKind::connected:
+            push(BlockConnected{record.index, record.hash, record.previous_hash, record.height});
+            break;
+        case BlockEventKind::disconnected:
+            push(BlockDisconnected{record.index, record.hash, record.previous_hash, record.height});
+            break;
+        case BlockEventKind::pruned:
+            push(BlocksPruned{record.index, record.hash, record.height});
+            break;
     }
     if (record.step_end) events.push_back({std::make_shared<const Event>(tip_update_of(record)), key + 2});
     return events;

@@ -48,6 +48,8 @@ Result<void> EventWalk::run_event(const Event& event) {
         Result<void> operator()(const TransactionRemovedFromMempool& e) const {
             return walk.walk_notifiers([&](Notifier& n) { return n.transaction_removed(walk.sink_, e); });
         }
+        // No topic of Core's tells of it.
+        Result<void> operator()(const BlocksPruned&) const { return {}; }
     };
     return std::visit(Visitor{*this}, event);
 }

@@ -151,6 +151,9 @@ void PublisherThread::trace(const Event& event) const {
         void operator()(const TransactionRemovedFromMempool& e) const {
             log.debug("{}: transaction {} removed", endpoint, e.txid.display_hex());
         }
+        void operator()(const BlocksPruned& e) const {
+            log.debug("{}: blocks up to height {} are being given up", endpoint, e.height.value);
+        }
     };
     std::visit(Line{log_, options_.endpoint}, event);
 }

@@ -95,6 +95,7 @@ constexpr std::uint8_t kEventDisconnected = 1;
 constexpr std::uint8_t kEventStepEnd = 2;
 constexpr std::uint8_t kEventInitialDownload = 4;
 constexpr std::uint8_t kEventForkIsPrevious = 8;
+constexpr std::uint8_t kEventPruned = 16;
 
 }  // namespace
 
@@ -166,7 +167,9 @@ RecordBytes encode_event_record(const EventRecord& record) {
     // The ordinary step, one block more or one less, forks at the block before.
     const bool fork_is_previous = end && record.height.value > 0 && end->fork_hash == record.previous_hash &&
                                   end->fork_height == record.height.previous();
-    std::uint8_t flags = record.kind == BlockEventKind::disconnected ? kEventDisconnected : 0;
+    std::uint8_t flags = 0;
+    if (record.kind == BlockEventKind::disconnected) flags = kEventDisconnected;
+    if (record.kind == BlockEventKind::pruned) flags = kEventPruned;
     if (end) flags |= kEventStepEnd;
     if (end && end->initial_download) flags |= kEventInitialDownload;
     if (fork_is_previous) flags |= kEventForkIsPrevious;
@@ -188,12 +191,13 @@ Result<EventRecord> decode_event_record(EventIndex index, ByteSpan bytes) {
     record.index = index;
     const auto flags = in.number<std::uint8_t>();
     constexpr std::uint8_t kOfStepEnd = kEventInitialDownload | kEventForkIsPrevious;
-    if ((flags & ~(kEventDisconnected | kEventStepEnd | kOfStepEnd)) != 0 ||
-        ((flags & kOfStepEnd) != 0 && (flags & kEventStepEnd) == 0)) {
+    if ((flags & ~(kEventDisconnected | kEventStepEnd | kOfStepEnd | kEventPruned)) != 0 ||
+        ((flags & kOfStepEnd) != 0 && (flags & kEventStepEnd) == 0) ||
+        ((flags & kEventPruned) != 0 && flags != kEventPruned)) {
         return wrong("event record", bytes);
     }
-    record.kind =
-        (flags & kEventDisconnected) != 0 ? BlockEventKind::disconnected : BlockEventKind::connected;
+    if ((flags & kEventDisconnected) != 0) record.kind = BlockEventKind::disconnected;
+    if ((flags & kEventPruned) != 0) record.kind = BlockEventKind::pruned;
     record.height.value = in.number<std::uint32_t>();
     record.hash = in.hash();
     record.previous_hash = in.hash();

@@ -2,7 +2,7 @@
 // Prints what a store of a daemon that is not running holds, as one JSON object:
 //
 //   store_dump <datadir>/regtest
-//   {"tip":{"hash","height"},"active":[hash, …],"events":[[index, "C"|"D", hash, previous, height, block
+//   {"tip":{"hash","height"},"active":[hash, …],"events":[[index, "C"|"D"|"P", hash, previous, height, block
 //   found], …]}
 //
 // "block found" is true when the stored bytes are there and their header has the event's hash.
@@ -25,6 +25,11 @@ bool block_is_there(Store& store, const BlockHash& hash) {
     return block && block->size() > BlockHeader::kSize && hash_header(block->bytes()) == hash;
 }
 
+char letter_of(BlockEventKind kind) {
+    if (kind == BlockEventKind::pruned) return 'P';
+    return kind == BlockEventKind::connected ? 'C' : 'D';
+}
+
 Result<std::string> dump_events(Store& store, const Snapshot& snapshot) {
     constexpr std::size_t kBatch = 1000;
     std::string out;
@@ -34,7 +39,7 @@ Result<std::string> dump_events(Store& store, const Snapshot& snapshot) {
         if (events->empty()) return out;
         for (const EventRecord& event : *events) {
             out += fmt::format("{}[{},\"{}\",\"{}\",\"{}\",{},{}]", out.empty() ? "" : ",\n", event.index,
-                               event.kind == BlockEventKind::connected ? 'C' : 'D', event.hash.display_hex(),
+                               letter_of(event.kind), event.hash.display_hex(),
                                event.previous_hash.display_hex(), event.height.value,
                                block_is_there(store, event.hash));
         }

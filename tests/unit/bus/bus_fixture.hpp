@@ -64,6 +64,7 @@ inline std::string line_of(const Event& event) {
         std::string operator()(const TransactionRemovedFromMempool& e) const {
             return "R " + std::to_string(e.sequence.value);
         }
+        std::string operator()(const BlocksPruned& e) const { return "P " + std::to_string(e.index); }
     };
     return std::visit(Visitor{}, event);
 }

@@ -48,6 +48,26 @@ TEST_SUITE("bus.cursor") {
               Lines{"C 0", "T 0", "C 1", "T 1", "A 1", "D 2", "C 3", "C 4", "T 4", "R 2"});
     }
 
+    TEST_CASE("blocks that are given up are told in their place, from memory and from the log") {
+        const std::vector<EventRecord> records{connected(0),
+                                               {.index = 1,
+                                                .kind = BlockEventKind::pruned,
+                                                .hash = {},
+                                                .previous_hash = {},
+                                                .height = {7},
+                                                .step_end = {}},
+                                               connected(2)};
+        for (const bool from_log : {false, true}) {
+            CAPTURE(from_log);
+            MemoryLog log;
+            Bus bus(from_log ? tiny(log) : BusOptions{});
+            const auto cursor = bus.open_cursor({});
+            for (const EventRecord& record : records) release(bus, log, record);
+            CHECK(take_all(*cursor) == Lines{"C 0", "T 0", "P 1", "C 2", "T 2"});
+            CHECK(cursor->next_index() == 3);
+        }
+    }
+
     TEST_CASE("peek gives the same event until advance") {
         Bus bus(BusOptions{});
         const auto cursor = bus.open_cursor({});

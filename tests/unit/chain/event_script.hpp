@@ -45,6 +45,7 @@ class EventScript {
         return "T" + name_of(event.tip_hash) + "<" + name_of(event.fork_hash) +
                (event.initial_download ? "(ibd)" : "");
     }
+    [[nodiscard]] std::string tell(const BlocksPruned& event) const { return "P" + name_of(event.hash); }
     [[nodiscard]] std::string tell(const TransactionAddedToMempool&) const { return "+"; }
     [[nodiscard]] std::string tell(const TransactionRemovedFromMempool&) const { return "-"; }
 

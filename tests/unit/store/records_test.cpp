@@ -37,6 +37,10 @@ EventRecord random_event(std::mt19937_64& random) {
     record.kind = random() % 2 == 0 ? BlockEventKind::connected : BlockEventKind::disconnected;
     record.hash = hash_of(random());
     record.height.value = static_cast<std::uint32_t>(random() % 3);
+    if (random() % 8 == 0) {
+        record.kind = BlockEventKind::pruned;
+        return record;
+    }
     if (record.height.value != 0) record.previous_hash = hash_of(random());
     switch (random() % 4) {
         case 0:
@@ -110,7 +114,8 @@ TEST_CASE("unknown bits are refused, not ignored") {
         std::uint8_t flags;
     };
     for (const Case& c :
-         {Case{"unknown flag", 16}, Case{"initial download without a step's end", 4},
+         {Case{"unknown flag", 32}, Case{"pruned and disconnected", 16 | 1},
+          Case{"pruned, and a step's end", 16 | 2}, Case{"initial download without a step's end", 4},
           Case{"fork without a step's end", 8}, Case{"genesis forks at its previous block", 2 | 8}}) {
         CAPTURE(std::string(c.name));
         RecordBytes changed = event;

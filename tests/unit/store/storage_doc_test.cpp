@@ -98,6 +98,9 @@ TEST_CASE("the examples of docs/storage.md are what the store writes") {
     EventRecord disconnected = usual_step();
     disconnected.kind = BlockEventKind::disconnected;
     disconnected.step_end.reset();
+    EventRecord pruned = disconnected;
+    pruned.kind = BlockEventKind::pruned;
+    pruned.previous_hash = BlockHash();
     const std::map<std::string, std::string> expected = {
         {"blob-key", hex_of(encode_index_key(340))},
         {"header-key", hex_of(kBlock170.wire_bytes())},
@@ -109,6 +112,7 @@ TEST_CASE("the examples of docs/storage.md are what the store writes") {
         {"event-record", hex_of(encode_event_record(usual_step()))},
         {"event-record-fork", hex_of(encode_event_record(end_of_reorganization()))},
         {"event-record-disconnected", hex_of(encode_event_record(disconnected))},
+        {"event-record-pruned", hex_of(encode_event_record(pruned))},
         {"meta-schema-key", hex_of(lmdb::as_bytes(kMetaSchema))},
         {"meta-schema", hex_of(encode_schema(kSchemaVersion))},
         {"meta-network", hex_of(encode_network({0xd9b4bef9, kMainGenesis}))},

@@ -55,6 +55,7 @@ Result<bool> Activation::make_step(HeaderNode*& target) {
     bool worked = false;
     do {
         if (target == nullptr) target = state_.find_best_candidate();
+        if (const HeaderNode* const lost = state_.take_unreachable()) host_.branch_unreachable(*lost);
         if (target == nullptr || target == state_.active().tip()) break;
         const auto reached = extend_towards(*target);
         if (!reached) return std::unexpected(reached.error());

@@ -30,6 +30,9 @@ class ActivationHost {
     /// Waits before what failed is tried again; `failures` so far, at least 1. Result: false when shutting
     /// down.
     [[nodiscard]] virtual bool wait_to_retry(const Error& error, unsigned failures) = 0;
+    /// A branch with more work than the tip leaves the chain below blocks that are pruned: it is not
+    /// followed.
+    virtual void branch_unreachable(const HeaderNode& best) = 0;
 };
 
 /// Moves the active chain to the best valid candidate, in steps.
@@ -54,7 +57,7 @@ class Activation {
     [[nodiscard]] Result<std::optional<Verdict>> activate_best_chain(const ParsedBlock* fresh);
     /// Takes the chain back to before `node`, a step and a commit for each block, and marks it and its
     /// descendants. The tip update comes with the last step. Does not go on to another branch: activate
-    /// afterwards.
+    /// afterwards. Requires: no block from the tip down to `node` is pruned.
     [[nodiscard]] Result<void> invalidate(HeaderNode& node);
 
  private:

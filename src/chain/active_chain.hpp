@@ -23,6 +23,14 @@ class ActiveChain {
         if (by_height_.empty()) return nullptr;
         return last_common_ancestor(tip(), &node);
     }
+    /// The lowest block whose own time, or that of one before it, is `time` or later; null when there is
+    /// none.
+    [[nodiscard]] const HeaderNode* first_at_least(std::int64_t time) const {
+        for (const HeaderNode* node : by_height_) {
+            if (std::int64_t{node->time} >= time) return node;
+        }
+        return nullptr;
+    }
     void push(HeaderNode& node) {
         BLOCKPUB_CHECK(node.previous == tip(), "{} does not extend the tip", node.hash.display_hex());
         by_height_.push_back(&node);

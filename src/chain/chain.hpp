@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace blockpub {
@@ -23,16 +24,31 @@ class CoinsEngine;
 class MempoolFollower;
 struct HeaderNode;
 
+/// What `-prune` asks for.
+struct PruneOptions {
+    enum class Mode : std::uint8_t {
+        off,
+        manual,     ///< by pruneblockchain only
+        automatic,  ///< and whenever the stored blocks take more than `target_bytes`
+    };
+    Mode mode = Mode::off;
+    std::uint64_t target_bytes = 0;
+    std::uint64_t reserve_bytes = std::uint64_t{17} << 20;  ///< of the target, for what comes next
+    std::uint32_t after_height = 100'000;                   ///< nothing goes while the chain is shorter
+    std::uint32_t keep_blocks = 288;                        ///< below the tip, these always stay
+};
+
 struct ChainOptions {
     const ChainParams* params = nullptr;
     Store* store = nullptr;
     Bus* bus = nullptr;
     BlockCache* cache = nullptr;  ///< gets every block that is connected; may be null
     const Clock* clock = nullptr;
-    Logger* logger = nullptr;                        ///< may be null
-    CoinsEngine* coins = nullptr;                    ///< null: no coins are kept, and no rule about them
-    std::function<bool()> stop_requested;            ///< ends long work of a start; may be empty
-    MempoolFollower* mempool = nullptr;              ///< null: none
+    Logger* logger = nullptr;              ///< may be null
+    CoinsEngine* coins = nullptr;          ///< null: no coins are kept, and no rule about them
+    std::function<bool()> stop_requested;  ///< ends long work of a start; may be empty
+    MempoolFollower* mempool = nullptr;    ///< null: none
+    PruneOptions prune;
     Uint256 minimum_chainwork;                       ///< below it, initial download (`-minimumchainwork`)
     std::chrono::seconds max_tip_age{24 * 60 * 60};  ///< older, initial download (`-maxtipage`)
     std::size_t bulk_commit_bytes = std::size_t{16} << 20;  ///< a bulk commit carries so much
@@ -77,11 +93,13 @@ struct ChainStatus {
     Tip best_header;            ///< most work among headers not known to be invalid
     bool initial_download = true;
     bool importing = false;
-    EventIndex durable_events = 0;  ///< all records below are committed and synced
-    std::string write_error;        ///< why nothing can be written just now; empty when it can
-    std::string read_error;         ///< why a stored block that is needed cannot be read just now; likewise
-    bool write_stopped = false;     ///< sticky: see Errc::outcome_unknown
-    std::string halted;             ///< sticky: why nothing is taken any more; empty while all is well
+    EventIndex durable_events = 0;    ///< all records below are committed and synced
+    std::optional<Height> pruned_to;  ///< highest block of the active chain that has been given up
+    std::string unreachable;     ///< why a branch with more work is not followed; empty while there is none
+    std::string write_error;     ///< why nothing can be written just now; empty when it can
+    std::string read_error;      ///< why a stored block that is needed cannot be read just now; likewise
+    bool write_stopped = false;  ///< sticky: see Errc::outcome_unknown
+    std::string halted;          ///< sticky: why nothing is taken any more; empty while all is well
 };
 
 /// The one writer: a thread that checks, stores, connects, disconnects and commits, and then releases the
@@ -112,6 +130,12 @@ class Chain {
     [[nodiscard]] virtual Result<void> invalidate_block(const BlockHash& hash) = 0;
     [[nodiscard]] virtual Result<void> reconsider_block(const BlockHash& hash) = 0;
     [[nodiscard]] virtual Result<void> precious_block(const BlockHash& hash) = 0;
+    /// pruneblockchain: gives up the stored blocks up to a height, or (above a billion) a time, as far as
+    /// whole segment files and ChainOptions::prune allow. Other calls go on between the files. Result: the
+    /// highest block of the active chain that is not here then; nothing when all are. Errors:
+    /// invalid_argument and unavailable with Core's texts; io and disk_full, when coins cannot be written
+    /// that would need the blocks, or a file cannot be removed.
+    [[nodiscard]] virtual Result<std::optional<Height>> prune_blocks(std::int64_t height_or_time) = 0;
     /// Runs every rule on a block that extends the tip, except proof of work, without storing it.
     /// Result: the reject reason, with Core's message behind a comma where there is one; empty when valid.
     [[nodiscard]] virtual Result<std::string> test_block(SharedBytes raw) = 0;

@@ -78,6 +78,9 @@ Result<void> ChainCore::load() {
     for (const BlockHash& parent : waiting_.parents()) header_arrived(parent);
     import_.waiting = waiting_.count();
     publish_import();
+    pruner_.emplace(options_.prune, *state_, waiting_, *options_.store, log_);
+    if (auto loaded = pruner_->load(); !loaded) return loaded;
+    monitor_.set_pruned_to(pruner_->pruned_to());
     if (genesis == nullptr) {
         if (auto connected = connect_genesis(); !connected) return connected;
     } else if (auto caught_up = catch_up_coins(); !caught_up) {
@@ -196,6 +199,13 @@ Result<void> ChainCore::invalidate_block(const BlockHash& hash) {
     const auto node = find_block(hash);
     if (!node) return std::unexpected(node.error());
     if ((*node)->height.value == 0) return {};
+    const bool active = state_->active().contains(**node);
+    if (const HeaderNode* const lost = active ? state_->pruned_above((*node)->previous) : nullptr) {
+        return fail(Errc::unavailable,
+                    fmt::format("the chain cannot be taken back to before that block: block {} at height {} "
+                                "was pruned",
+                                lost->hash.display_hex(), lost->height.value));
+    }
     if (auto done = activation_->invalidate(**node); !done) return halt(std::move(done.error()));
     if (auto activated = activate(nullptr); !activated) return forward_error(activated);
     return {};
@@ -232,7 +242,8 @@ Result<void> ChainCore::import_block(const CheckedBlock& checked) {
     if (halted_) return std::unexpected(*halted_);
     const ParsedBlock& block = checked.block;
     const HeaderNode* const known = state_->tree().find(block.hash());
-    if ((known != nullptr && known->block.present()) || waiting_.contains(block.hash())) {
+    const bool settled = known != nullptr && (known->block.present() || known->pruned());
+    if (settled || waiting_.contains(block.hash())) {
         ++import_.known;
     } else if (checked.context_free) {
         ++import_.invalid;
@@ -372,6 +383,7 @@ Result<void> ChainCore::commit_step() {
 
 void ChainCore::note_committed() {
     coins_.committed();
+    prune_due_ = pruner_->excess() != 0;
     unsettled_ = true;
     if (importing_) settle();
 }
@@ -385,6 +397,10 @@ void ChainCore::publish_chain() {
     const HeaderNode* const tip = state_->active().tip();
     if (tip == nullptr) return;
     monitor_.set_read_error({});
+    if (unreachable_work_ && tip->chainwork >= *unreachable_work_) {
+        unreachable_work_.reset();
+        monitor_.set_unreachable({});
+    }
     monitor_.set_chain(tip_of(*tip), tip->time, tip->chainwork, tip_of(*state_->best_header()));
 }
 

@@ -9,6 +9,7 @@
 #include "chain/initial_download.hpp"
 #include "chain/mempool_follower.hpp"
 #include "chain/monitor.hpp"
+#include "chain/pruner.hpp"
 #include "chain/step_writer.hpp"
 #include "chain/waiting_blocks.hpp"
 
@@ -46,6 +47,16 @@ class ChainCore final : private ActivationHost {
     [[nodiscard]] Result<void> import_block(const CheckedBlock& checked);
     [[nodiscard]] Result<void> mark_import(std::string key, std::string value);
 
+    /// As Pruner::limit_of.
+    [[nodiscard]] Result<Height> prune_limit(std::int64_t height_or_time) const;
+    /// One batch of what may go with `limit`, up to `bytes`. Result: whether there is more. Errors: those of
+    /// CoinsEngine::flush, and io for a file that cannot be removed: the work is not over then.
+    [[nodiscard]] Result<bool> prune_batch(Height limit, std::uint64_t bytes);
+    [[nodiscard]] std::optional<Height> pruned_to() const { return pruner_->pruned_to(); }
+    /// Whether the stored blocks take more room than they should: `prune_automatically` gives up a batch.
+    [[nodiscard]] bool prune_due() const { return prune_due_; }
+    void prune_automatically();
+
     /// Whether a stored block waits whose parent has arrived: `take_up_waiting` takes the next one.
     [[nodiscard]] bool has_ready_waiting() const { return !ready_parents_.empty(); }
     [[nodiscard]] Result<void> take_up_waiting();
@@ -72,6 +83,7 @@ class ChainCore final : private ActivationHost {
     [[nodiscard]] bool initial_download(const HeaderNode& tip) override;
     [[nodiscard]] Result<void> step_made() override;
     [[nodiscard]] bool wait_to_retry(const Error& error, unsigned failures) override;
+    void branch_unreachable(const HeaderNode& best) override;
 
     [[nodiscard]] Result<void> load();
     [[nodiscard]] Result<void> connect_genesis();
@@ -89,6 +101,7 @@ class ChainCore final : private ActivationHost {
     void header_arrived(const BlockHash& hash);
     [[nodiscard]] bool commit_now() const;
     void show_changes();
+    [[nodiscard]] Result<void> keep_coins_above(Height height);
     void publish_chain();
     void publish_import();
     /// Remembers the Error and passes it on.
@@ -103,13 +116,17 @@ class ChainCore final : private ActivationHost {
     ChainMonitor& monitor_;
     const Log log_;
     WaitingBlocks waiting_;
-    std::unique_ptr<ChainState> state_;  // set by load, like the three below
+    std::unique_ptr<ChainState> state_;  // set by load, like the four below
     std::unique_ptr<StepWriter> writer_;
     std::optional<Acceptance> acceptance_;
     std::optional<Activation> activation_;
+    std::optional<Pruner> pruner_;
     std::deque<BlockHash> ready_parents_;  // known, with blocks waiting for them
     ImportCounters import_;
     bool importing_ = false;
+    bool prune_due_ = false;
+    std::optional<Uint256> unreachable_work_;  // of what cannot be followed
+    bool prune_failed_ = false;                // and has been told of
     bool unsettled_ = false;       // the coins engine has work left behind
     bool waits_for_disk_ = false;  // the coins engine has no room just now
     std::optional<Error> halted_;

@@ -95,6 +95,19 @@ void ChainState::forget_block(HeaderNode& node) {
     changes_.touch(node);
 }
 
+void ChainState::give_up_block(HeaderNode& node) {
+    node.block = node.undo = node.facts = PackedPlace();
+    node.status |= HeaderRecord::kPruned;
+    changes_.touch(node);
+}
+
+const HeaderNode* ChainState::pruned_above(const HeaderNode* fork) const {
+    for (const HeaderNode* node = active_.tip(); node != nullptr && node != fork; node = node->previous) {
+        if (node->pruned()) return node;
+    }
+    return nullptr;
+}
+
 void ChainState::add_candidate(HeaderNode& node) {
     if (!node.linked() || node.failed()) return;
     if (active_.tip() != nullptr && is_worse(node, *active_.tip())) return;
@@ -124,7 +137,12 @@ HeaderNode* ChainState::find_best_candidate() {
     while (!candidates_.empty()) {
         HeaderNode* const best = *candidates_.rbegin();
         HeaderNode* const obstacle = first_obstacle(*best);
-        if (obstacle == nullptr) return best;
+        if (obstacle == nullptr) {
+            if (pruned_above(active_.find_fork(*best)) == nullptr) return best;
+            if (unreachable_ == nullptr) unreachable_ = best;
+            candidates_.erase(best);
+            continue;
+        }
         for (HeaderNode* node = best; node != obstacle; node = node->previous) candidates_.erase(node);
         candidates_.erase(obstacle);
     }

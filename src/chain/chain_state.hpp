@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <set>
+#include <utility>
 
 namespace blockpub {
 
@@ -41,6 +42,9 @@ class ChainState {
     /// The block's bytes have turned out to be unreadable: they may be given again.
     void forget_block(HeaderNode& node);
 
+    /// Bytes, undo data and facts of the block are being given up, for good.
+    void give_up_block(HeaderNode& node);
+
     /// Marks a block that broke a rule, and all its descendants.
     void mark_failed(HeaderNode& node);
     /// Marks only the block itself: while a chain is taken back block by block, which ends in mark_failed.
@@ -56,6 +60,12 @@ class ChainState {
     /// The best block that can be the tip: valid, and all blocks down to the active chain are here. Null when
     /// there is none.
     [[nodiscard]] HeaderNode* find_best_candidate();
+    /// The best candidate that find_best_candidate has passed over since blocks that are to be taken back on
+    /// the way to it are pruned; null when there was none since the last call.
+    [[nodiscard]] const HeaderNode* take_unreachable() { return std::exchange(unreachable_, nullptr); }
+    /// Highest block above `fork`, in the active chain, that has been pruned, and so cannot be taken back;
+    /// null when there is none. `fork`: null stands for genesis' parent.
+    [[nodiscard]] const HeaderNode* pruned_above(const HeaderNode* fork) const;
     /// Gives up all candidates that are worse than the tip.
     void prune_candidates();
     /// Adds what has become as good as the tip since the tip moved back.
@@ -85,6 +95,7 @@ class ChainState {
     StepChanges changes_;
     std::set<HeaderNode*, WorseFirst> candidates_;
     HeaderNode* best_header_ = nullptr;
+    const HeaderNode* unreachable_ = nullptr;
     std::uint64_t next_arrival_ = 1;
     std::int64_t next_precious_ = -1;
     Uint256 last_precious_work_;

@@ -7,6 +7,7 @@
 #include "chain/submitted_block.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace blockpub {
@@ -97,6 +98,31 @@ Result<void> ChainThread::reconsider_block(const BlockHash& hash) {
 
 Result<void> ChainThread::precious_block(const BlockHash& hash) {
     return call([hash](ChainCore& core) { return core.precious_block(hash); });
+}
+
+Result<std::optional<Height>> ChainThread::prune_blocks(std::int64_t height_or_time) {
+    struct Pruning {
+        std::optional<Height> limit;  // of the first call
+        bool more = true;
+        std::optional<Height> pruned_to;
+    };
+    const auto work = std::make_shared<Pruning>();
+    while (work->more) {
+        auto done = call([work, height_or_time](ChainCore& core) -> Result<void> {
+            if (!work->limit) {
+                const auto limit = core.prune_limit(height_or_time);
+                if (!limit) return std::unexpected(limit.error());
+                work->limit = *limit;
+            }
+            const auto more = core.prune_batch(*work->limit, std::numeric_limits<std::uint64_t>::max());
+            if (!more) return std::unexpected(more.error());
+            work->more = *more;
+            work->pruned_to = core.pruned_to();
+            return {};
+        });
+        if (!done) return forward_error(done);
+    }
+    return work->pruned_to;
 }
 
 Result<std::string> ChainThread::test_block(SharedBytes raw) {
@@ -237,6 +263,7 @@ std::optional<ChainThread::Work> ChainThread::take_queued_locked() {
         calls_.pop_front();
         return work;
     }
+    if (prune_due_) return Prune{};
     if (waiting_ready_) return TakeUpWaiting{};
     if (imports_.empty()) return std::nullopt;
     Work work = std::move(imports_.front());
@@ -281,6 +308,9 @@ void ChainThread::perform(Work work) {
         static_cast<void>(core_->finish(false));
     } else if (std::holds_alternative<Settle>(work)) {
         core_->settle();
+    } else if (std::holds_alternative<Prune>(work)) {
+        core_->prune_automatically();
+        static_cast<void>(core_->finish(false));
     } else {
         static_cast<void>(core_->finish(true));
     }
@@ -324,6 +354,7 @@ void ChainThread::note_state_after_work() {
     const MutexLock lock(queue_lock_);
     halted_ = core_->halted();
     waiting_ready_ = !halted_ && core_->has_ready_waiting();
+    prune_due_ = !halted_ && core_->prune_due();
     commit_deadline_.reset();
     if (!halted_ && core_->dirty()) commit_deadline_ = core_->commit_deadline();
     unsettled_ = !halted_ && !commit_deadline_ && core_->unsettled();

@@ -37,6 +37,7 @@ class ChainThread final : public Chain, private RetryWait {
     [[nodiscard]] Result<void> invalidate_block(const BlockHash& hash) override;
     [[nodiscard]] Result<void> reconsider_block(const BlockHash& hash) override;
     [[nodiscard]] Result<void> precious_block(const BlockHash& hash) override;
+    [[nodiscard]] Result<std::optional<Height>> prune_blocks(std::int64_t height_or_time) override;
     [[nodiscard]] Result<std::string> test_block(SharedBytes raw) override;
     [[nodiscard]] Result<void> on_mempool(std::function<Result<void>(const HeaderNode& tip)> work) override;
     void begin_import() override BLOCKPUB_EXCLUDES(queue_lock_);
@@ -69,7 +70,8 @@ class ChainThread final : public Chain, private RetryWait {
     struct TakeUpWaiting {};
     struct Commit {};
     struct Settle {};
-    using Work = std::variant<std::shared_ptr<Task>, ImportItem, TakeUpWaiting, Commit, Settle>;
+    struct Prune {};
+    using Work = std::variant<std::shared_ptr<Task>, ImportItem, TakeUpWaiting, Commit, Settle, Prune>;
 
     [[nodiscard]] Result<void> call(std::function<Result<void>(ChainCore&)> work)
         BLOCKPUB_EXCLUDES(queue_lock_);
@@ -119,6 +121,7 @@ class ChainThread final : public Chain, private RetryWait {
     std::optional<Error> halted_ BLOCKPUB_GUARDED_BY(queue_lock_);
     // Copies of the core's state for the wait between pieces of work.
     bool waiting_ready_ BLOCKPUB_GUARDED_BY(queue_lock_) = false;
+    bool prune_due_ BLOCKPUB_GUARDED_BY(queue_lock_) = false;
     std::optional<std::chrono::steady_clock::time_point> commit_deadline_ BLOCKPUB_GUARDED_BY(queue_lock_);
     bool unsettled_ BLOCKPUB_GUARDED_BY(queue_lock_) = false;
 

@@ -77,6 +77,17 @@ Result<void> roll_coins(ChainState& state, CoinsEngine& coins, Store& store, con
     } else {
         log.info("coins: none stored, making them from the blocks up to height {}", tip.height.value);
     }
+    const HeaderNode* const fork = at == nullptr ? nullptr : state.active().find_fork(*at);
+    const HeaderNode* missing = state.pruned_above(fork);
+    for (const HeaderNode* node = at; missing == nullptr && node != fork; node = node->previous) {
+        if (node->pruned()) missing = node;
+    }
+    if (missing != nullptr) {
+        return fail(Errc::unavailable,
+                    fmt::format("the coins cannot be brought to the tip: block {} (height {}) is needed for "
+                                "it, and was pruned. Give an empty data directory and import again",
+                                missing->hash.display_hex(), missing->height.value));
+    }
     Progress progress(log, tip.height);
     while (at != nullptr && !state.active().contains(*at)) {
         StoredBlock block(*at, store, nullptr);

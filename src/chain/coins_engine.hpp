@@ -75,6 +75,9 @@ class CoinsEngine {
     virtual bool settle() { return false; }
     /// So much was shown and is not committed that a commit should come now, in bulk work too.
     [[nodiscard]] virtual bool commit_due() const { return false; }
+    /// Writes all coins that were shown and committed, so that stored_tip() is the tip. Errors: unavailable
+    /// (not committed yet), disk_full, io, outcome_unknown, stopped: the coins stay in memory.
+    [[nodiscard]] virtual Result<void> flush() { return {}; }
     /// The tip whose coins are on disk; nothing when there are none yet. A start connects and disconnects
     /// from there.
     [[nodiscard]] virtual std::optional<Tip> stored_tip() const { return std::nullopt; }

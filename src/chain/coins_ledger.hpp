@@ -31,6 +31,7 @@ class CoinsLedger final : public CoinsEngine {
     void committed() override { coins_.committed(); }
     bool settle() override { return coins_.settle(); }
     [[nodiscard]] bool commit_due() const override { return coins_.flush_due(); }
+    [[nodiscard]] Result<void> flush() override { return coins_.flush(); }
     [[nodiscard]] std::optional<Tip> stored_tip() const override;
 
  private:

@@ -65,6 +65,8 @@ struct HeaderNode {
     [[nodiscard]] bool failed() const {
         return (status & (HeaderRecord::kFailed | HeaderRecord::kFailedChild)) != 0;
     }
+    /// The block was here and has been given up.
+    [[nodiscard]] bool pruned() const { return (status & HeaderRecord::kPruned) != 0; }
     [[nodiscard]] bool connected_once() const { return (status & HeaderRecord::kConnected) != 0; }
     /// The block and all its ancestors have been received. (Core's HaveNumChainTxs)
     [[nodiscard]] bool linked() const { return (status & HeaderRecord::kHasChain) != 0; }

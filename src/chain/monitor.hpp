@@ -46,6 +46,15 @@ class ChainMonitor {
         view_.status.read_error = std::move(error);
         note_trouble_locked();
     }
+    void set_pruned_to(std::optional<Height> height) BLOCKPUB_EXCLUDES(mutex_) {
+        const MutexLock lock(mutex_);
+        view_.status.pruned_to = height;
+    }
+    /// Empty when the chain follows the best branch.
+    void set_unreachable(std::string reason) BLOCKPUB_EXCLUDES(mutex_) {
+        const MutexLock lock(mutex_);
+        view_.status.unreachable = std::move(reason);
+    }
     void set_halted(std::string reason) BLOCKPUB_EXCLUDES(mutex_) {
         const MutexLock lock(mutex_);
         view_.status.halted = std::move(reason);

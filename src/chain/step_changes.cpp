@@ -19,7 +19,8 @@ void StepChanges::add_event(BlockEventKind kind, const HeaderNode& node) {
     record.index = next_event_++;
     record.kind = kind;
     record.hash = node.hash;
-    if (node.previous != nullptr) record.previous_hash = node.previous->hash;
+    if (node.previous != nullptr && kind != BlockEventKind::pruned)
+        record.previous_hash = node.previous->hash;
     record.height = node.height;
     releases_.emplace_back(record);
 }

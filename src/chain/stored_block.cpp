@@ -30,6 +30,12 @@ std::int64_t StoredBlock::previous_median_time() const {
 
 Result<const ParsedBlock*> StoredBlock::parsed() {
     if (at_hand_ != nullptr) return at_hand_;
+    if (!node_.block.present()) {
+        lost_ = true;
+        return fail(Errc::unavailable,
+                    fmt::format("block {} (height {}) is not here{}", node_.hash.display_hex(),
+                                node_.height.value, node_.pruned() ? ": it was pruned" : ""));
+    }
     auto block = read_stored_block(store_, *node_.block.place(), node_.hash);
     if (!block) {
         lost_ = block.error().code != Errc::io;

@@ -46,6 +46,11 @@ class WaitingBlocks {
     /// The block that has waited for this parent the longest, if there is one.
     [[nodiscard]] std::optional<Waiting> next_child(const BlockHash& parent) const;
     void remove(const BlockHash& hash, StepChanges& changes);
+    /// Calls `visit` with the place of every block that waits.
+    template <class Visit>
+    void for_each_place(Visit&& visit) const {
+        for (const auto& [hash, entry] : blocks_) visit(entry.place);
+    }
     /// Parents that are waited for.
     [[nodiscard]] std::vector<BlockHash> parents() const;
     [[nodiscard]] std::size_t count() const { return blocks_.size(); }

@@ -81,6 +81,7 @@ ChainParams make_main() {
     params.bip66_height = {363725};
     params.csv_height = {419328};
     params.segwit_height = {481824};
+    params.prune_after_height = 100'000;
     params.base58_pubkey = 0;
     params.base58_script = 5;
     params.base58_secret = 128;

@@ -43,6 +43,7 @@ struct ChainParams {
     Height bip66_height;
     Height csv_height;
     Height segwit_height;
+    std::uint32_t prune_after_height = 1'000;  ///< nothing is pruned while the chain is shorter
     std::vector<std::uint8_t> signet_challenge;
     std::uint8_t base58_pubkey;
     std::uint8_t base58_script;

@@ -34,7 +34,9 @@ Result<std::shared_ptr<const StoredFacts>> BlockMaterialReader::facts(const Head
 
 Result<std::shared_ptr<const StoredUndo>> BlockMaterialReader::undo(const HeaderRecord& record,
                                                                     Batch& batch) const {
-    return part<StoredUndo>(record, record.undo, batch);
+    auto stored = part<StoredUndo>(record, record.undo, batch);
+    if (!stored && stored.error().code == Errc::unavailable) return fail(Errc::unavailable, kUndoUnreadable);
+    return stored;
 }
 
 Result<SharedBytes> BlockMaterialReader::raw(const BlockHash& hash, const HeaderRecord& record) const {

@@ -13,6 +13,12 @@
 
 namespace blockpub {
 
+/// Core's words for undo data that should be here, and is not (pruned since the header was looked up) or does
+/// not decode.
+inline constexpr char kUndoUnreadable[] =
+    "Undo data expected but can't be read. This could be due to disk corruption or a conflict with a pruning "
+    "event.";
+
 /// A stored block with what was worked out when it was connected.
 struct BlockMaterial {
     SharedBytes raw;
@@ -26,7 +32,7 @@ struct BlockMaterial {
 /// Thread safety: every method from any thread.
 /// Ownership: borrows both.
 /// Blocking: reads the disk; never takes the chain lock.
-/// Errors: unavailable (not here, pruned: in Core's words), corrupt, io.
+/// Errors: unavailable (not here, pruned: in Core's words, kUndoUnreadable for undo data), corrupt, io.
 class BlockMaterialReader {
  public:
     using Batch = BlockCache::Batch;

@@ -102,6 +102,16 @@ RpcOutcome get_chain_tips(const RpcContext& context, const RpcCall& call) {
     return {};
 }
 
+void write_pruning(JsonWriter& out, const PruneOptions& options, const ChainStatus& status) {
+    const bool pruned = options.mode != PruneOptions::Mode::off || status.pruned_to;
+    out.member("pruned", pruned);
+    if (!pruned) return;
+    out.member("pruneheight", status.pruned_to ? status.pruned_to->next().value : 0);
+    const bool automatic = options.mode == PruneOptions::Mode::automatic;
+    out.member("automatic_pruning", automatic);
+    if (automatic) out.member("prune_target_size", options.target_bytes);
+}
+
 RpcOutcome get_blockchain_info(const RpcContext& context, const RpcCall& call) {
     auto snapshot = context.store->snapshot();
     if (!snapshot) return rpc_fail(snapshot.error());
@@ -129,7 +139,7 @@ RpcOutcome get_blockchain_info(const RpcContext& context, const RpcCall& call) {
     out.key("chainwork");
     out.hex(record->chainwork);
     out.member("size_on_disk", context.store->status().blob_bytes_on_disk);
-    out.member("pruned", false);
+    write_pruning(out, context.prune, status);
     if (!context.params->signet_challenge.empty()) {
         out.key("signet_challenge");
         out.hex(context.params->signet_challenge);
@@ -153,29 +163,34 @@ void add_chain_methods(std::vector<RpcMethod>& methods, const RpcContext& contex
         .category = "blockchain",
         .name = "getblockchaininfo",
         .description = "Where the chain stands.",
-        .result = "Result:\n"
-                  "{                                    (json object)\n"
-                  "  \"chain\" : \"str\",                  (string) main, test, testnet4, signet or regtest\n"
-                  "  \"blocks\" : n,                     (numeric) height of the tip\n"
-                  "  \"headers\" : n,                    (numeric) height of the header with the most work\n"
-                  "  \"bestblockhash\" : \"str\",          (string) hash of the tip\n"
-                  "  \"difficulty\" : n,                 (numeric) difficulty of the tip\n"
-                  "  \"time\" : xxx,                     (numeric) time of the tip, seconds since 1970\n"
-                  "  \"mediantime\" : xxx,               (numeric) median time of the tip and the ten blocks "
-                  "before it\n"
-                  "  \"verificationprogress\" : n,       (numeric) estimated share of the chain that is "
-                  "here, 0 to 1\n"
-                  "  \"initialblockdownload\" : bool,    (boolean) whether initial download holds\n"
-                  "  \"chainwork\" : \"hex\",              (string) work of the active chain\n"
-                  "  \"size_on_disk\" : n,               (numeric) bytes of the stored blocks\n"
-                  "  \"pruned\" : bool,                  (boolean) whether old blocks are given up\n"
-                  "  \"signet_challenge\" : \"hex\",       (string) on signet: the script that its blocks "
-                  "are signed for\n"
-                  "  \"warnings\" : [                    (json array) what an operator should look at\n"
-                  "    \"str\",                          (string) a sentence\n"
-                  "    ...\n"
-                  "  ]\n"
-                  "}\n",
+        .result =
+            "Result:\n"
+            "{                                    (json object)\n"
+            "  \"chain\" : \"str\",                  (string) main, test, testnet4, signet or regtest\n"
+            "  \"blocks\" : n,                     (numeric) height of the tip\n"
+            "  \"headers\" : n,                    (numeric) height of the header with the most work\n"
+            "  \"bestblockhash\" : \"str\",          (string) hash of the tip\n"
+            "  \"difficulty\" : n,                 (numeric) difficulty of the tip\n"
+            "  \"time\" : xxx,                     (numeric) time of the tip, seconds since 1970\n"
+            "  \"mediantime\" : xxx,               (numeric) median time of the tip and the ten blocks "
+            "before it\n"
+            "  \"verificationprogress\" : n,       (numeric) estimated share of the chain that is "
+            "here, 0 to 1\n"
+            "  \"initialblockdownload\" : bool,    (boolean) whether initial download holds\n"
+            "  \"chainwork\" : \"hex\",              (string) work of the active chain\n"
+            "  \"size_on_disk\" : n,               (numeric) bytes of the stored blocks\n"
+            "  \"pruned\" : bool,                  (boolean) whether old blocks are given up, or were\n"
+            "  \"pruneheight\" : n,                (numeric, optional) the lowest block that is here, with "
+            "all above it\n"
+            "  \"automatic_pruning\" : bool,       (boolean, optional) whether they go by themselves\n"
+            "  \"prune_target_size\" : n,          (numeric, optional) bytes that they may take then\n"
+            "  \"signet_challenge\" : \"hex\",       (string) on signet: the script that its blocks "
+            "are signed for\n"
+            "  \"warnings\" : [                    (json array) what an operator should look at\n"
+            "    \"str\",                          (string) a sentence\n"
+            "    ...\n"
+            "  ]\n"
+            "}\n",
         .handler = [&context](const RpcCall& call) { return get_blockchain_info(context, call); },
     });
     methods.push_back({

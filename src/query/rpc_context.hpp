@@ -43,6 +43,7 @@ struct RpcContext {
     Chain* chain = nullptr;
     const CoinStore* coins = nullptr;
     const ChainParams* params = nullptr;
+    PruneOptions prune;  ///< as the chain has them
     const Clock* clock = nullptr;
     Logger* logger = nullptr;
     std::function<void()> request_stop;  ///< must not wait
@@ -84,6 +85,7 @@ void add_mining_methods(std::vector<RpcMethod>& methods, const RpcContext& conte
 void add_network_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_process_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_proof_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
+void add_pruning_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_raw_transaction_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_waiting_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_generating_methods(std::vector<RpcMethod>& methods, const RpcContext& context);

@@ -18,6 +18,7 @@ std::unexpected<RpcError> no_block(const Error& error) {
 
 std::unexpected<RpcError> unreadable_block(const RpcContext& context, const BlockHash& hash,
                                            const Error& error) {
+    if (error.context == kUndoUnreadable) return rpc_fail(RpcCode::internal_error, error.context);
     if (error.code == Errc::not_found || error.code == Errc::unavailable) return no_block(error);
     Log(context.logger, LogCategory::rpc).error("block {}: {}", hash.display_hex(), error.context);
     if (context.unreadable != nullptr) context.unreadable->note(hash, error.context);

@@ -53,11 +53,13 @@ RpcOutcome get_network_info(const RpcContext& context, const RpcCall& call) {
     out.member("version", kCoreVersion);
     out.member("subversion", kCoreSubversion);
     out.member("protocolversion", kProtocolVersion);
-    // Blocks with witness, all of them or the newest.
-    out.member("localservices", "0000000000000409");
+    // Blocks with witness: all of them, or only the newest.
+    const bool whole = context.prune.mode == PruneOptions::Mode::off && !context.chain->status().pruned_to;
+    out.member("localservices", whole ? "0000000000000409" : "0000000000000408");
     out.key("localservicesnames");
     out.begin_array();
-    for (const std::string_view name : {"NETWORK", "WITNESS", "NETWORK_LIMITED"}) out.string(name);
+    if (whole) out.string("NETWORK");
+    for (const std::string_view name : {"WITNESS", "NETWORK_LIMITED"}) out.string(name);
     out.end_array();
     out.member("localrelay", true);
     out.member("timeoffset", 0);

@@ -86,12 +86,7 @@ std::expected<std::optional<UndoReader>, RpcError> undo_of(const RpcContext& con
                                                            std::shared_ptr<const StoredUndo>& kept) {
     std::optional<UndoReader> none;
     if (!found.header || found.position == 0) return none;
-    const auto unreadable = [] {
-        return rpc_fail(
-            RpcCode::internal_error,
-            "Undo data expected but can't be read. This could be due to disk corruption or a conflict "
-            "with a pruning event.");
-    };
+    const auto unreadable = [] { return rpc_fail(RpcCode::internal_error, kUndoUnreadable); };
     auto stored = context.material->undo(found.header->record);
     if (!stored) return unreadable();
     if (!*stored) return none;

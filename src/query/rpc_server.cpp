@@ -217,6 +217,7 @@ void RpcServer::set_ready(RpcContext context) {
     add_network_methods(methods, impl_->context);
     add_process_methods(methods, impl_->context);
     add_proof_methods(methods, impl_->context);
+    add_pruning_methods(methods, impl_->context);
     add_raw_transaction_methods(methods, impl_->context);
     add_status_methods(methods, impl_->context);
     add_submitting_methods(methods, impl_->context);

@@ -106,6 +106,7 @@ void write_publisher(JsonWriter& out, const PublisherStatus& status) {
     out.member("failing", status.failing);
     out.member("read_failures", status.read_failures);
     out.member("send_failures", status.send_failures);
+    out.member("blocks_given_up", status.blocks_given_up);
     out.member("mempool_events_lost", status.mempool_events_lost);
     out.member("last_error", std::string_view(status.last_error));
     out.key("topics");
@@ -261,6 +262,8 @@ void add_status_methods(std::vector<RpcMethod>& methods, const RpcContext& conte
             "      \"read_failures\" : n,         (numeric) blocks that could not be read, each tried again\n"
             "      \"send_failures\" : n,         (numeric) messages that could not be sent, each tried "
             "again\n"
+            "      \"blocks_given_up\" : n,       (numeric) blocks whose messages were left out: pruned, "
+            "say\n"
             "      \"mempool_events_lost\" : n,   (numeric) given up because it was too far behind\n"
             "      \"last_error\" : \"str\",        (string) of the last failure\n"
             "      \"topics\" : [                 (json array)\n"

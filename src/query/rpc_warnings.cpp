@@ -35,6 +35,7 @@ void write_warnings(JsonWriter& out, const RpcContext& context) {
     out.begin_array();
     if (chain.write_stopped) out.string(kWritingStopped);
     if (!chain.write_error.empty()) out.string("New blocks cannot be written: " + chain.write_error);
+    if (!chain.unreachable.empty()) out.string("The best chain is not followed: " + chain.unreachable);
     if (context.coins != nullptr) {
         const CoinStoreStatus coins = context.coins->status();
         if (coins.write_stopped && !chain.write_stopped) out.string(kWritingStopped);

@@ -67,10 +67,10 @@ class FailingReader final : public BlockReader {
 
 /// All methods over a real regtest chain, called without a socket.
 struct RpcFixture {
-    RpcFixture()
+    explicit RpcFixture(const PruneOptions& prune = {})
         : coins(must(CoinStore::open(coin_options()))),
           ledger(chain_params(ChainKind::regtest), *coins),
-          node(chain_options()),
+          node(chain_options(prune)),
           reader(node.store()),
           blocks(reader, cache),
           material(node.store(), blocks),
@@ -82,6 +82,7 @@ struct RpcFixture {
         context.cache = &node.cache();
         context.chain = &node.chain();
         context.params = &chain_params(ChainKind::regtest);
+        context.prune = prune;
         context.clock = &node.clock();
         context.logger = &logger;
         context.request_stop = [this] { ++stops; };
@@ -114,6 +115,7 @@ struct RpcFixture {
         add_network_methods(methods, context);
         add_process_methods(methods, context);
         add_proof_methods(methods, context);
+        add_pruning_methods(methods, context);
         add_raw_transaction_methods(methods, context);
         add_scanning_methods(methods, context);
         add_status_methods(methods, context);
@@ -153,9 +155,10 @@ struct RpcFixture {
         options.min_free_disk = 0;
         return options;
     }
-    [[nodiscard]] RegtestChain::Options chain_options() {
+    [[nodiscard]] RegtestChain::Options chain_options(const PruneOptions& prune) {
         RegtestChain::Options options = RegtestChain::default_options();
         options.chain.coins = &ledger;
+        options.chain.prune = prune;
         return options;
     }
 

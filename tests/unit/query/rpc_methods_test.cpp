@@ -249,7 +249,7 @@ TEST_CASE("the daemon's own state is shown with every counter") {
     CHECK(
         text.find(
             R"("publishers":[{"endpoint":"tcp://127.0.0.1:28332","next_event":7,"connections":0,"failing":true,"read_failures":2,)"
-            R"("send_failures":0,"mempool_events_lost":0,"last_error":"a \"read\" failed",)"
+            R"("send_failures":0,"blocks_given_up":0,"mempool_events_lost":0,"last_error":"a \"read\" failed",)"
             R"("topics":[{"topic":"rawblock","messages":3,"bytes":900}]}])") != std::string::npos);
 }
 

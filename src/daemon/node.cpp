@@ -234,6 +234,7 @@ Result<void> RunningNode::start_chain() {
     chain.logger = &logger_;
     chain.coins = ledger_.get();
     chain.mempool = &mempool_->follower();
+    chain.prune = options_.prune;
     chain.stop_requested = [this] { return stop_request_.requested(); };
     chain.minimum_chainwork = options_.minimum_chainwork;
     chain.max_tip_age = options_.max_tip_age;
@@ -245,6 +246,12 @@ Result<void> RunningNode::start_chain() {
     chain_ = std::move(*started);
     mempool_->open(*chain_);
     if (!options_.tx_index) return {};
+    if (const auto pruned = chain_->status().pruned_to) {
+        return fail(Errc::invalid_argument,
+                    fmt::format("-txindex needs every block, but those up to height {} were pruned: leave it "
+                                "out, or give an empty -datadir=<dir> and import again.",
+                                pruned->value));
+    }
     auto index = TxIndex::start({.directory = options_.chain_dir,
                                  .map_bytes = options_.map_bytes,
                                  .min_free_disk = options_.min_free_disk,
@@ -268,6 +275,7 @@ Result<void> RunningNode::serve() {
         context.material = material_.get();
         context.chain = chain_.get();
         context.params = options_.params;
+        context.prune = options_.prune;
         context.clock = &clock_;
         context.logger = &logger_;
         context.request_stop = [this] { stop_request_.request(); };

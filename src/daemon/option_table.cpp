@@ -85,6 +85,13 @@ constexpr OptionSpec kOptions[] = {
      64, std::int64_t{1} << 24},
     {"minfreedisk", "<n>", storage, integer,
      "Free disk in MiB below which writing waits until there is more (default: 50)", 0, 1 << 24},
+    {"prune", "<n>", storage, integer,
+     "Give up old blocks: 0 keeps all, 1 lets the RPC pruneblockchain do it, 550 or more is how many MiB the "
+     "stored "
+     "blocks may take; the last 288 always stay (default: 0)",
+     kNoMinimum, std::int64_t{1} << 40},
+    {"fastprune", "", storage, flag,
+     "For tests: prune from height 100 on, and use segments of 16 MiB (default: 0)"},
     {"opensegments", "<n>", storage, integer,
      "Sealed segments kept open, one descriptor and one mapping each, a quarter of them by the block cache "
      "(default: 128)",
@@ -264,7 +271,6 @@ constexpr std::string_view kForeign[] = {
     "dnsseed",
     "externalip",
     "fallbackfee",
-    "fastprune",
     "fixedseeds",
     "flushwallet",
     "forcecompactdb",
@@ -306,7 +312,6 @@ constexpr std::string_view kForeign[] = {
     "privdb",
     "proxy",
     "proxyrandomize",
-    "prune",
     "reindex",
     "reindex-chainstate",
     "resetguisettings",

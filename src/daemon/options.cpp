@@ -16,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMiB = 1 << 20;
+constexpr std::uint64_t kSmallestSegment = 16 * kMiB;
 
 Result<void> refuse_what_is_not_there(const Settings& settings, ChainKind chain) {
     constexpr std::string_view kWays = "-importblocks=<dir>, -loadblock=<file> or the RPC submitblock";
@@ -47,7 +48,6 @@ void warn_of_no_effect(const Settings& settings, std::string_view network,
         const bool on = settings.text(name).value_or("0") != "0";
         if (std::erase(foreign, name) != 0 && on) warnings.push_back(fmt::format("-{}: {}", name, sentence));
     };
-    once("prune", "this version keeps every block.");
     once("blocksdir", "blocks are kept in the data directory; move it with -datadir=<dir>.");
     once("reindex", "nothing is rebuilt; to begin anew give an empty -datadir=<dir> and import again.");
     once("alertnotify", "this version never runs it.");
@@ -197,6 +197,7 @@ void size_options(const Settings& settings, NodeOptions& options) {
                kMiB;
     };
     options.waiting_limit = mebibytes("maxwaitingblocks", options.waiting_limit);
+    if (settings.flag("fastprune", false)) options.segment_bytes = kSmallestSegment;
     options.segment_bytes = mebibytes("segmentsize", options.segment_bytes);
     options.map_bytes = mebibytes("mapsize", options.map_bytes);
     options.min_free_disk = mebibytes("minfreedisk", options.min_free_disk);
@@ -206,6 +207,26 @@ void size_options(const Settings& settings, NodeOptions& options) {
     options.event_memory = mebibytes("eventmemory", options.event_memory);
     options.open_segments = static_cast<std::size_t>(
         settings.integer("opensegments", static_cast<std::int64_t>(options.open_segments)));
+}
+
+/// Core's checks, in its words.
+Result<PruneOptions> prune_options(const Settings& settings, const NodeOptions& options) {
+    constexpr std::int64_t kSmallestTarget = 550;
+    PruneOptions prune;
+    prune.after_height = settings.flag("fastprune", false) ? 100 : options.params->prune_after_height;
+    const std::int64_t target = settings.integer("prune", 0);
+    if (target == 0) return prune;
+    if (options.tx_index) return fail(Errc::invalid_argument, "Prune mode is incompatible with -txindex.");
+    if (target < 0) return fail(Errc::invalid_argument, "Prune cannot be configured with a negative value.");
+    prune.mode = target == 1 ? PruneOptions::Mode::manual : PruneOptions::Mode::automatic;
+    if (target == 1) return prune;
+    if (target < kSmallestTarget) {
+        return fail(Errc::invalid_argument,
+                    fmt::format("Prune configured below the minimum of {} MiB.  Please use a higher number.",
+                                kSmallestTarget));
+    }
+    prune.target_bytes = static_cast<std::uint64_t>(target) * kMiB;
+    return prune;
 }
 
 std::vector<std::string> given_lines(const Settings& settings, std::string_view network) {
@@ -264,6 +285,9 @@ Result<NodeOptions> read_options(const Settings& command_line) {
                         settings.text("shutdownnotify").value_or("")};
     if (auto done = chain_options(settings, options); !done) return forward_error(done);
     size_options(settings, options);
+    auto prune = prune_options(settings, options);
+    if (!prune) return forward_error(prune);
+    options.prune = *prune;
     options.warnings = std::move(files->warnings);
     auto log = log_options(settings, options.chain_dir, options.warnings);
     if (!log) return forward_error(log);

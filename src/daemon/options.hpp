@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "chain/chain.hpp"
 #include "daemon/log_file.hpp"
 #include "daemon/mempool_settings.hpp"
 #include "daemon/settings.hpp"
@@ -87,6 +88,7 @@ struct NodeOptions {
     std::uint64_t min_free_disk = std::uint64_t{50} << 20;
     std::uint64_t coin_bytes = std::uint64_t{450} << 20;
     bool tx_index = false;  ///< -txindex
+    PruneOptions prune;
     std::size_t open_segments = 128;
     std::size_t block_cache_bytes = std::size_t{64} << 20;
     std::size_t event_memory = std::size_t{64} << 20;

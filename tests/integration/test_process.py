@@ -87,9 +87,9 @@ class Words(IntegrationTest):
         self.assertEqual(daemon.rpc('getblockcount'), 0)
 
     def test_warnings_stand_in_the_log(self):
-        daemon = self.daemon('-par=2', '-prune=550')
+        daemon = self.daemon('-par=2', '-alertnotify=true')
         log = daemon.debug_log()
-        for text in ('[warning] Options of bitcoind that blockpub has no use for: par', '[warning] -prune:'):
+        for text in ('[warning] Options of bitcoind that blockpub has no use for: par', '[warning] -alertnotify:'):
             self.assertEqual(log.count(text), 1, log)
 
     def test_a_shared_configuration_file(self):

@@ -171,11 +171,49 @@ TEST_SUITE("daemon.options") {
 
     TEST_CASE("options of bitcoind without a use are warned of in one line") {
         const test::TemporaryDirectory directory;
-        const auto options = read(directory, {"-par=5", "-wallet=x", "-prune=550", "-txindex=0"});
+        const auto options = read(directory, {"-par=5", "-wallet=x", "-txindex=0"});
         REQUIRE(options);
         CHECK(options->warnings ==
-              std::vector<std::string>{"-prune: this version keeps every block.",
-                                       "Options of bitcoind that blockpub has no use for: par, wallet"});
+              std::vector<std::string>{"Options of bitcoind that blockpub has no use for: par, wallet"});
+    }
+
+    TEST_CASE("-prune is off, by hand, or a target in MiB") {
+        using enum PruneOptions::Mode;
+        const test::TemporaryDirectory directory;
+        const auto pruning = [&](std::vector<std::string> arguments) {
+            const auto options = read(directory, std::move(arguments));
+            REQUIRE_MESSAGE(options.has_value(), (options ? "" : options.error().context));
+            return options->prune;
+        };
+        CHECK(pruning({}).mode == off);
+        CHECK(pruning({"-prune=0"}).mode == off);
+        CHECK(pruning({"-noprune"}).mode == off);
+        CHECK(pruning({"-prune=1"}).mode == manual);
+        CHECK(pruning({"-prune=550"}).mode == automatic);
+        CHECK(pruning({"-prune=550"}).target_bytes == std::uint64_t{550} << 20);
+        CHECK(pruning({"-prune=550"}).after_height == 100'000);
+        CHECK(pruning({"-prune=550"}).keep_blocks == 288);
+        CHECK(pruning({"-prune=550", "-regtest"}).after_height == 1'000);
+        CHECK(pruning({"-prune=550", "-regtest", "-fastprune"}).after_height == 100);
+        CHECK(read(directory, {"-fastprune"})->segment_bytes == std::uint64_t{16} << 20);
+        CHECK(read(directory, {"-fastprune", "-segmentsize=32"})->segment_bytes == std::uint64_t{32} << 20);
+        struct Case {
+            std::vector<std::string> arguments;
+            const char* text;
+        };
+        const Case kCases[] = {
+            {{"-prune=-1"}, "Prune cannot be configured with a negative value."},
+            {{"-prune=2"}, "Prune configured below the minimum of 550 MiB.  Please use a higher number."},
+            {{"-prune=549"}, "Prune configured below the minimum of 550 MiB.  Please use a higher number."},
+            {{"-prune=1", "-txindex"}, "Prune mode is incompatible with -txindex."},
+            {{"-prune=-1", "-txindex"}, "Prune mode is incompatible with -txindex."},
+        };
+        for (const Case& c : kCases) {
+            CAPTURE(c.text);
+            const auto options = read(directory, c.arguments);
+            REQUIRE_FALSE(options.has_value());
+            CHECK(options.error().context == c.text);
+        }
     }
 
     TEST_CASE("blockpub.conf is read before bitcoin.conf, and -conf before both") {

@@ -144,6 +144,10 @@ Result<void> RunningNode::listen() {
     rpc.whitelist_default = options_.rpc.whitelist_default;
     rpc.allow_hosts = options_.rpc.allow_hosts;
     rpc.cors_origins = options_.rpc.cors_origins;
+    rpc.upstream = options_.rpc.upstream;
+    rpc.upstream_port = static_cast<std::uint16_t>(options_.params->p2p_port - 1);  // as bitcoind's are
+    rpc.upstream_cookie = options_.rpc.upstream_cookie;
+    rpc.upstream_timeout = options_.rpc.upstream_timeout;
     rpc.user = options_.rpc.user.value_or("");
     rpc.password = options_.rpc.password.value_or("");
     rpc.hashed_passwords = options_.rpc.auth;

@@ -191,6 +191,15 @@ constexpr OptionSpec kOptions[] = {
     {"corsorigin", "<origin>", rpc, list,
      "Web pages that may call REST and JSON-RPC from a browser, as https://example.org, or * for all (may be "
      "repeated)"},
+    {"upstreamrpc", "<url>", rpc, text,
+     "Pass estimatesmartfee, getblocktemplate, sendrawtransaction, submitpackage and testmempoolaccept on to "
+     "the node at http://[<user>:<password>@]<host>[:<port>] (default port: bitcoind's)",
+     kNoMinimum, kNoMaximum, false, true},
+    {"upstreamcookiefile", "<loc>", rpc, text,
+     "Cookie of that node, where the URL has no password; a relative path starts at bitcoind's directory of "
+     "the chain (default: .cookie, in ~/.bitcoin)"},
+    {"upstreamtimeout", "<n>", rpc, integer, "Seconds in which that node must answer (default: 30)", 1,
+     86400},
 
     {"zmqpubhashblock", "<address>", zmq, list,
      "Publish the hash of each new tip at an endpoint (may be repeated)"},

@@ -188,6 +188,10 @@ Result<RpcOptions> rpc_options(const Settings& settings, const NodeOptions& opti
     rpc.whitelist_default = settings.flag("rpcwhitelistdefault", !rpc.whitelist.empty());
     rpc.allow_hosts = values(settings, "rpcallowhost");
     rpc.cors_origins = values(settings, "corsorigin");
+    rpc.upstream = settings.text("upstreamrpc").value_or("");
+    rpc.upstream_timeout = std::chrono::seconds(settings.integer("upstreamtimeout", 30));
+    const fs::path node_dir = user_path("~/.bitcoin", "") / options.params->directory;
+    rpc.upstream_cookie = user_path(settings.text("upstreamcookiefile").value_or(".cookie"), node_dir);
     return rpc;
 }
 

@@ -43,6 +43,9 @@ struct RpcOptions {
     bool whitelist_default = false;
     std::vector<std::string> allow_hosts;
     std::vector<std::string> cors_origins;
+    std::string upstream;  ///< a secret: may hold a password
+    std::filesystem::path upstream_cookie;
+    std::chrono::seconds upstream_timeout{30};
 };
 
 struct CommandOptions {

@@ -111,12 +111,14 @@ struct HttpCore {
     std::atomic<std::uint64_t> timeouts{0};
     std::atomic<std::uint64_t> evicted{0};
     WorkerPool* chain_pool = nullptr;
+    WorkerPool* forward_pool = nullptr;
     WorkerPool* wait_pool = nullptr;
     WorkerPool* scan_pool = nullptr;
 
     /// Requires: not Lane::here.
     [[nodiscard]] WorkerPool& pool_of(Lane lane) const {
         if (lane == Lane::scan) return *scan_pool;
+        if (lane == Lane::forward) return *forward_pool;
         return lane == Lane::chain ? *chain_pool : *wait_pool;
     }
 };

@@ -50,9 +50,11 @@ struct HttpServer::Impl {
           sweep_timer(context),
           retry_timer(context),
           chain_pool("rpc-chain", core.options.chain_threads),
+          forward_pool("rpc-forward", core.options.forward_threads),
           wait_pool("rpc-wait", core.options.wait_threads),
           scan_pool("rpc-scan", 1) {
         core.chain_pool = &chain_pool;
+        core.forward_pool = &forward_pool;
         core.wait_pool = &wait_pool;
         core.scan_pool = &scan_pool;
         core.connection_closed = [this] { resume_accepting(); };
@@ -85,11 +87,13 @@ struct HttpServer::Impl {
     std::vector<std::unique_ptr<tcp::acceptor>> acceptors BLOCKPUB_GUARDED_BY(accept_mutex);
     std::vector<std::jthread> threads;
     WorkerPool chain_pool;  // its tasks hold connections: gone before the context
+    WorkerPool forward_pool;
     WorkerPool wait_pool;
     WorkerPool scan_pool;
 
     void stop_pools() {
         chain_pool.stop();
+        forward_pool.stop();
         wait_pool.stop();
         scan_pool.stop();
     }

@@ -20,10 +20,11 @@ namespace blockpub {
 
 /// Where a request is answered.
 enum class Lane : std::uint8_t {
-    here,   ///< on the network thread: what reads a snapshot and waits for nobody
-    chain,  ///< what waits for the chain thread
-    wait,   ///< what waits for an event that may never come
-    scan,   ///< what reads a whole table, for minutes: one at a time
+    here,     ///< on the network thread: what reads a snapshot and waits for nobody
+    chain,    ///< what waits for the chain thread
+    forward,  ///< what waits for another node
+    wait,     ///< what waits for an event that may never come
+    scan,     ///< what reads a whole table, for minutes: one at a time
 };
 
 /// An answer given before the body is read, after a delay that holds up nobody else.
@@ -77,6 +78,7 @@ struct HttpServerOptions {
                               << 20;  ///< of all bodies over 64 KiB at once; others wait unread
     std::size_t reply_budget = std::size_t{256} << 20;  ///< of replies in memory; further large ones wait
     std::size_t chain_threads = 4;
+    std::size_t forward_threads = 8;
     std::size_t wait_threads = 32;
 };
 

@@ -15,6 +15,7 @@ namespace blockpub {
 
 /// Bytes of a base64 text (RFC 4648, with padding). Nothing for anything else.
 [[nodiscard]] std::optional<std::string> decode_base64(std::string_view text);
+[[nodiscard]] std::string encode_base64(std::string_view bytes);
 
 /// Who may call, by HTTP Basic authentication.
 ///

@@ -81,10 +81,14 @@ struct RpcDispatcher::Envelope {
             writer.null();
         }
         writer.key("error");
-        writer.begin_object();
-        writer.member("code", static_cast<int>(error.code));
-        writer.member("message", std::string_view(error.message));
-        writer.end_object();
+        if (error.object.empty()) {
+            writer.begin_object();
+            writer.member("code", static_cast<int>(error.code));
+            writer.member("message", std::string_view(error.message));
+            writer.end_object();
+        } else {
+            writer.literal(error.object);
+        }
         end_reply(writer);
     }
 };
@@ -116,6 +120,8 @@ RpcOutcome RpcDispatcher::Envelope::read(JsonValue request) {
 namespace {
 
 constexpr std::size_t kSmallBatch = 64;
+constexpr int kUnavailable = 503;
+constexpr std::string_view kRetryAfter = "Retry-After: 1\r\n";
 
 HttpResponse json_response(int status, std::string text, std::vector<JsonSplice> splices = {}) {
     HttpResponse response;
@@ -145,7 +151,9 @@ HttpResponse no_content() {
     return response;
 }
 
-int legacy_status(RpcCode code) {
+int legacy_status(const RpcError& error) {
+    if (error.status != 0) return error.status;
+    const RpcCode code = error.code;
     if (code == RpcCode::invalid_request) return 400;
     if (code == RpcCode::method_not_found) return 404;
     return 500;
@@ -250,7 +258,7 @@ RpcDispatcher::Plan RpcDispatcher::plan_of(JsonValue root) const {
             Envelope envelope;
             if (!envelope.read(request)) return;
             const auto arguments = order_arguments(*method, envelope.parameters);
-            lane = arguments ? method->lane_of(*arguments) : Lane::here;
+            if (arguments) lane = method->lane_of(*arguments);
             if (lane == Lane::here) return;
         }
         plan.lane = std::max(plan.lane, lane);
@@ -277,15 +285,17 @@ HttpResponse RpcDispatcher::execute_one(JsonValue request, const HttpRequest& fr
     Envelope envelope;
     int status = 200;
     if (auto read = envelope.read(request); !read) {
-        status = legacy_status(read.error().code);
+        status = legacy_status(read.error());
         envelope.error_reply(writer, read.error());
     } else {
         const auto outcome = reply(writer, envelope, from);
         if (envelope.is_notification()) return no_content();
-        if (!outcome && !envelope.version_2) status = legacy_status(outcome.error().code);
+        if (!outcome && !envelope.version_2) status = legacy_status(outcome.error());
     }
     text += '\n';
-    return json_response(status, std::move(text), std::move(splices));
+    HttpResponse response = json_response(status, std::move(text), std::move(splices));
+    if (status == kUnavailable) response.fields = std::string(kRetryAfter);
+    return response;
 }
 
 HttpResponse RpcDispatcher::execute_batch(JsonValue batch, const HttpRequest& from) const {
@@ -318,12 +328,12 @@ HttpResponse RpcDispatcher::execute_batch(JsonValue batch, const HttpRequest& fr
 
 HttpResponse RpcDispatcher::refuse_batch() const {
     HttpResponse response = error_response(
-        503,
+        kUnavailable,
         {RpcCode::misc_error,
          fmt::format("The replies of the batch would take more than {} bytes; ask for less at a time, or "
                      "give -rpcbuffer a larger value",
                      batch_limit_)});
-    response.fields = "Retry-After: 1\r\n";
+    response.fields = std::string(kRetryAfter);
     return response;
 }
 
@@ -358,6 +368,10 @@ RpcOutcome RpcDispatcher::call(JsonWriter& writer, const Envelope& envelope, con
     if (table == nullptr) return rpc_fail(RpcCode::in_warmup, warmup());
     const RpcMethod* method = table->find(envelope.method);
     if (method == nullptr) return rpc_fail(RpcCode::method_not_found, "Method not found");
+    if (method->pass_on) {
+        const ActiveCalls::Scope scope(active_, method->name);
+        return method->pass_on(envelope.parameters, {*table, RpcArguments(), writer, from.departed});
+    }
     const auto arguments = order_arguments(*method, envelope.parameters);
     if (!arguments) return std::unexpected(arguments.error());
     if (auto checked = check_arguments(*method, *arguments); !checked) return checked;

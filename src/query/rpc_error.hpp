@@ -33,13 +33,16 @@ enum class RpcCode : int {
 struct RpcError {
     RpcCode code = RpcCode::misc_error;
     std::string message;
+    /// The error object as another node wrote it, sent in place of code and message; may be empty.
+    std::string object = {};
+    int status = 0;  ///< of HTTP, in versions 1.0 and 1.1; 0: the one that fits the code
 };
 
 /// What a method returns; its result has been written by then.
 using RpcOutcome = std::expected<void, RpcError>;
 
 [[nodiscard]] inline std::unexpected<RpcError> rpc_fail(RpcCode code, std::string message) {
-    return std::unexpected(RpcError{code, std::move(message)});
+    return std::unexpected(RpcError{.code = code, .message = std::move(message)});
 }
 
 /// An Error of another module that no method expects: -1 with its sentence.

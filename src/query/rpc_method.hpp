@@ -75,6 +75,9 @@ struct RpcMethod {
     std::string_view json_example;  ///< the same as a JSON list without its brackets
     std::function<RpcOutcome(const RpcCall&)> handler;
     bool large_reply = false;  ///< its result may take megabytes: calls wait until there is room for it
+    /// In place of the handler, for calls that another node answers: gets the parameters as they came. May be
+    /// empty.
+    std::function<RpcOutcome(JsonValue parameters, const RpcCall&)> pass_on;
     /// Where the lane depends on the arguments: it, in place of `lane`. Calls that it answers here have small
     /// replies. May be empty.
     std::function<Lane(const RpcArguments&)> lane_of;

@@ -6,9 +6,11 @@
 #include "query/http_router.hpp"
 #include "query/rest_service.hpp"
 #include "query/rpc_dispatch.hpp"
+#include "query/rpc_forwarding.hpp"
 #include "query/rpc_service.hpp"
 #include "query/rpc_warnings.hpp"
 #include "query/tip_waiter.hpp"
+#include "query/upstream.hpp"
 
 #include <fmt/format.h>
 
@@ -104,6 +106,28 @@ Result<RpcAuth> auth_from(const RpcServerOptions& options) {
     return auth;
 }
 
+/// The node that calls are passed on to; null without one.
+Result<std::unique_ptr<Upstream>> upstream_from(const RpcServerOptions& options,
+                                                std::function<bool()> stopping, Logger& logger,
+                                                std::vector<std::string>& warnings) {
+    if (options.upstream.empty()) return nullptr;
+    auto url = parse_upstream_url(options.upstream, options.upstream_port);
+    if (!url) return fail(url.error().code, fmt::format("-upstreamrpc: {}", url.error().context));
+    if (!url->is_loopback()) {
+        warnings.push_back(fmt::format(
+            "-upstreamrpc: passwords and transactions cross the network to {} unencrypted", url->host));
+    }
+    Log(&logger, LogCategory::rpc)
+        .info(
+            "estimatesmartfee, getblocktemplate, sendrawtransaction, submitpackage and testmempoolaccept "
+            "are passed on to {}{}",
+            url->shown(), url->login ? "" : ", cookie " + options.upstream_cookie.string());
+    return std::make_unique<Upstream>(UpstreamOptions{.url = std::move(*url),
+                                                      .cookie_path = options.upstream_cookie,
+                                                      .timeout = options.upstream_timeout},
+                                      std::move(stopping), logger);
+}
+
 }  // namespace
 
 struct RpcServer::Impl {
@@ -124,6 +148,7 @@ struct RpcServer::Impl {
     std::optional<RpcCookie> cookie;
     UnreadableBlocks unreadable;
     std::unique_ptr<TipWaiter> tip_waiter;
+    std::unique_ptr<Upstream> upstream;
     std::once_flag stopped;
     std::atomic<bool> stopping{false};
     std::unique_ptr<HttpServer> http;  // its threads use all of the above
@@ -154,6 +179,10 @@ Result<std::unique_ptr<RpcServer>> RpcServer::listen(RpcServerOptions options, L
     impl->warnings = std::move(listening->warnings);
     HttpService& front =
         impl->policy.names_origins() ? static_cast<HttpService&>(impl->cross_origin) : impl->router;
+    auto upstream = upstream_from(
+        options, [stopping = &impl->stopping] { return stopping->load(); }, logger, impl->warnings);
+    if (!upstream) return forward_error(upstream);
+    impl->upstream = std::move(*upstream);
     impl->filter.emplace(front, std::move(listening->allowed));
     auto http =
         HttpServer::listen({.endpoints = std::move(listening->endpoints),
@@ -222,6 +251,7 @@ void RpcServer::set_ready(RpcContext context) {
     add_status_methods(methods, impl_->context);
     add_submitting_methods(methods, impl_->context);
     add_waiting_methods(methods, impl_->context);
+    if (impl_->upstream) forward_methods(methods, *impl_->upstream);
     impl_->dispatcher.set_ready(std::make_unique<const RpcMethods>(std::move(methods)));
 }
 

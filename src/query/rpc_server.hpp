@@ -35,6 +35,10 @@ struct RpcServerOptions {
     std::vector<std::string> cors_origins;                ///< -corsorigin
     std::vector<std::string> whitelist;                   ///< -rpcwhitelist
     bool whitelist_default = false;                       ///< -rpcwhitelistdefault
+    std::string upstream;                                 ///< -upstreamrpc; empty: calls are not passed on
+    std::uint16_t upstream_port = 0;                      ///< where that names none
+    std::filesystem::path upstream_cookie;                ///< -upstreamcookiefile, resolved
+    std::chrono::seconds upstream_timeout{30};            ///< -upstreamtimeout
     std::string user;                                     ///< -rpcuser
     std::string password;                       ///< -rpcpassword; the cookie is not made when there is one
     std::vector<std::string> hashed_passwords;  ///< -rpcauth

@@ -640,6 +640,62 @@ def compact_payloads():
     return {"empty": b""} | {name: bytes([kind]) + payload for name, (kind, payload) in files.items()}
 
 
+def http_replies():
+    ok = "HTTP/1.1 200 OK\r\n"
+
+    def sized(body):
+        return f"{ok}Content-Length: {len(body)}\r\nConnection: close\r\n\r\n{body}"
+    texts = {
+        "result": sized('{"result":{"a":[1.00000000,"\\u00e9}"]},"error":null,"id":"blockpub"}\n'),
+        "error": sized('{"result":null,"error":{"code":-26,"message":"no"},"id":"blockpub"}\n'),
+        "error-without-id": sized('{"error":{"code":-32700},"id":null}'),
+        "error-odd": sized('{"error":{"code":1e3},"id":"blockpub"}'),
+        "spaces": sized(' {\t"id" : "blockpub" , "result" : [ ] } '),
+        "names-escaped": sized('{"r\\u0065sult":1,"\\u0065rror":{"code":1},"error":null,"id":"blockpub"}'),
+        "names-twice": sized('{"result":1,"result":2,"id":"blockpub"}'),
+        "another-id": sized('{"result":1,"id":"x"}'),
+        "no-json": sized("<html>"),
+        "list": sized("[]"),
+        "unauthorized": "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n",
+        "no-content": "HTTP/1.1 204 No Content\r\n\r\n",
+        "interim": "HTTP/1.1 100 Continue\r\n\r\n" + sized('{"result":1,"id":"blockpub"}'),
+        "interim-many": "HTTP/1.1 102 Processing\r\n\r\n" * 10,
+        "chunks": ok + "Transfer-Encoding: chunked\r\n\r\n1c;x=y\r\n" + '{"result":1,"id":"blockpub"}' + "\r\n0\r\nA: b\r\n\r\n",
+        "chunks-bad": ok + "Transfer-Encoding: chunked\r\n\r\nxyz\r\n",
+        "until-close": "HTTP/1.0 200 OK\n\n" + '{"result":1,"id":"blockpub"}',
+        "length-short": ok + 'Content-Length: 3\r\n\r\n{"result":1,"id":"blockpub"}',
+        "length-long": ok + 'Content-Length: 300\r\n\r\n{"result":1,"id":"blockpub"}',
+        "length-huge": ok + "Content-Length: 18446744073709551615\r\n\r\n",
+        "lengths-differ": ok + "Content-Length: 1\r\nContent-Length: 2\r\n\r\n{}",
+        "both-lengths": ok + "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "no-reason": "HTTP/1.1 200\r\n\r\n",
+        "status-short": "HTTP/1.1 20\r\n\r\n",
+        "another-protocol": "SSH-2.0-x\r\n\r\n",
+        "head-cut": ok + "Content-Le",
+        "empty": "",
+    }
+    return {name: text.encode() for name, text in texts.items()}
+
+
+def upstream_urls():
+    texts = {
+        "plain": "http://127.0.0.1:8332",
+        "login": "http://user:password@node.example:18443/wallet/x",
+        "escaped": "http://u%40:p%25%3a@localhost",
+        "escape-cut": "http://u:p%4@localhost",
+        "two-ats": "http://u:p@q@localhost",
+        "ipv6": "http://[::1]:8332/",
+        "ipv6-open": "http://[::1",
+        "port-zero": "http://host:0",
+        "port-large": "http://host:65536",
+        "https": "https://host",
+        "line-end": "http://host/\r\nX: y",
+        "fragment": "http://host/#x",
+        "nothing": "http://",
+    }
+    return {name: text.encode() for name, text in texts.items()}
+
+
 if __name__ == "__main__":
     write("coin", coins())
     write("undo", undo())
@@ -661,5 +717,7 @@ if __name__ == "__main__":
     write("hex", hexadecimal())
     write("compact_target", compact_targets())
     write("http_head", http_heads())
+    write("http_reply", http_replies())
+    write("upstream_url", upstream_urls())
     write("rest_target", rest_targets())
     write("json_rpc", json_calls())

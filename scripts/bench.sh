@@ -23,7 +23,7 @@ scripts/setup.sh
 build="${BUILD:-build-bench}"
 [ -f "$build/build.ninja" ] || meson setup "$build" --buildtype=release -Dbench=true -Dexamples=disabled
 programs=(blockpubd)
-for bench in cache coins fanout headers import loops readers; do programs+=("tests/bench/bench_$bench"); done
+for bench in cache coins fanout headers import loops readers rest; do programs+=("tests/bench/bench_$bench"); done
 ninja -C "$build" "${programs[@]}"
 
 # The python of Debian's python3-zmq.

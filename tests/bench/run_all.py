@@ -64,6 +64,9 @@ def row_of(line):
                    line['hit_rate'] >= 0.99)
     if bench == 'cache_tip':
         return Row('a new tip into a full cache', f'median {line["median_us"]:.1f} us, p99 {line["p99_us"]:.1f} us')
+    if bench == 'rest':
+        return Row(f'REST .bin to {line["clients"]} clients, without the lock over with it held',
+                   f'{times(line["ratio"])}, from the map {times(line["mapped_ratio"])}; on 8 cores {times(line["ratio_8_cores"])}')
     if bench == 'coins_reads':
         return Row('a coin read during a flush, p99 over idle', times(line['p99_ratio']), '1.2 x', line['p99_ratio'] <= 1.2)
     if bench == 'coins_ingest':
@@ -159,6 +162,7 @@ def main():
         'fanout': [[programs / 'bench_fanout']],
         'cache': [[programs / 'bench_cache']],
         'readers': [[programs / 'bench_readers', file]],
+        'rest': [[programs / 'bench_rest', file]],
         'coins': [[programs / 'bench_coins', f'--coins={options.coins}']],
     }
     unknown = [name for name in options.benches if name not in commands]

@@ -59,8 +59,13 @@ class GatedStore final : public Store {
     Result<BlobPlace> append_blob(SharedBytes bytes) override {
         return behind_.append_blob(std::move(bytes));
     }
+    Result<BlobPlace> append_derived(SharedBytes bytes) override {
+        return behind_.append_derived(std::move(bytes));
+    }
+    void write_ahead() override { behind_.write_ahead(); }
     void apply(StoreChanges changes) override { behind_.apply(std::move(changes)); }
     Result<void> commit() override { return behind_.commit(); }
+    Result<void> commit_step() override { return behind_.commit_step(); }
     std::vector<SealedSegment> sealed_segments() const override { return behind_.sealed_segments(); }
     Result<void> remove_segments(std::span<const std::uint32_t> numbers) override {
         return behind_.remove_segments(numbers);

@@ -127,8 +127,8 @@ class ChainCore final : private ActivationHost {
     bool prune_due_ = false;
     std::optional<Uint256> unreachable_work_;  // of what cannot be followed
     bool prune_failed_ = false;                // and has been told of
-    bool unsettled_ = false;       // the coins engine has work left behind
-    bool waits_for_disk_ = false;  // the coins engine has no room just now
+    bool unsettled_ = false;                   // the coins engine has work left behind
+    bool waits_for_disk_ = false;              // the coins engine has no room just now
     std::optional<Error> halted_;
 };
 

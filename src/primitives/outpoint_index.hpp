@@ -27,6 +27,8 @@ class OutpointIndex {
         if (slots > slots_.size()) resize(slots);
     }
 
+    [[nodiscard]] std::size_t bytes() const { return slots_.size() * sizeof(Slot); }
+
     /// The number of the outpoint, or kNone.
     template <class At>
     [[nodiscard]] std::uint32_t find(const Outpoint& outpoint, const At& at) const {

@@ -7,12 +7,22 @@
 
 namespace blockpub {
 
-CoinLayer::CoinLayer(std::vector<CoinChange> changes, StepNumber step)
-    : changes_(std::move(changes)), step_(step) {
+CoinLayer::CoinLayer(std::vector<CoinChange> changes, StepNumber step, std::atomic<std::uint64_t>& total)
+    : changes_(std::move(changes)), step_(step), total_(total) {
     index_.reserve(changes_.size());
     const auto outpoint_at = [&](std::uint32_t i) -> const Outpoint& { return changes_[i].outpoint; };
     for (std::size_t i = 0; i < changes_.size(); ++i)
         index_.put(changes_[i].outpoint, static_cast<std::uint32_t>(i), outpoint_at);
+    bytes_ = changes_.capacity() * sizeof(CoinChange) + index_.bytes();
+    for (const CoinChange& change : changes_) {
+        if (change.coin && change.coin->script.size() > CoinScript::kInline)
+            bytes_ += change.coin->script.size();
+    }
+    total_.fetch_add(bytes_, std::memory_order_relaxed);
+}
+
+CoinLayer::~CoinLayer() {
+    total_.fetch_sub(bytes_, std::memory_order_relaxed);
 }
 
 const CoinChange* CoinLayer::find(const Outpoint& outpoint) const {

@@ -216,7 +216,7 @@ void CoinStoreImpl::apply(std::vector<CoinChange> changes) {
         const MutexLock lock(mutex_);
         step = state_.step + 1;
     }
-    auto layer = std::make_shared<const CoinLayer>(std::move(changes), step);
+    auto layer = std::make_shared<const CoinLayer>(std::move(changes), step, memory_);
     const MutexLock lock(mutex_);
     layers_.push_back(std::move(layer));
 }
@@ -291,8 +291,10 @@ bool CoinStoreImpl::flush_due() const {
 }
 
 bool CoinStoreImpl::flush_due_locked() const {
-    if (state_.frozen || write_stopped_ || state_.active->empty()) return false;
-    if (state_.active->bytes() >= options_.budget_bytes / 2) return true;
+    if (state_.frozen || write_stopped_ || (state_.active->empty() && layers_.empty())) return false;
+    std::uint64_t bytes = state_.active->bytes();
+    for (const auto& layer : layers_) bytes += layer->bytes();
+    if (bytes >= options_.budget_bytes / 2) return true;
     return std::chrono::steady_clock::now() - last_flush_ >= options_.flush_interval;
 }
 

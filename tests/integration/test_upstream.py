@@ -58,7 +58,7 @@ class Upstream(IntegrationTest):
         for params in ([], ['x', 1.50, None, {'y': []}], {'conf_target': 6, 'unheard_of': True}, {'args': [1]}):
             request = json.dumps({'jsonrpc': '2.0', 'id': 'a', 'method': 'estimatesmartfee', 'params': params})
             with harness.HttpConnection(daemon.rpc_port) as connection:
-                connection.send(harness.post_request(daemon.cookie, request))
+                connection.send(harness.post_request(daemon.cookie, request.encode()))
                 got = connection.read_reply()
             self.assertEqual((got.status, got.body), (200, b'{"jsonrpc":"2.0","result":null,"id":"a"}\n'))
             self.assertEqual(node.calls[-1].params, params)

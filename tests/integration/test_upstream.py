@@ -66,7 +66,7 @@ class Upstream(IntegrationTest):
         batch = json.dumps([{'id': 1, 'method': 'getblockcount'}, {'id': 2, 'method': 'estimatesmartfee'},
                             {'jsonrpc': '2.0', 'id': 3, 'method': 'estimatesmartfee'}])
         with harness.HttpConnection(daemon.rpc_port) as connection:
-            connection.send(harness.post_request(daemon.cookie, batch))
+            connection.send(harness.post_request(daemon.cookie, batch.encode()))
             self.assertEqual(connection.read_reply().body.decode(),
                              '[{"result":0,"error":null,"id":1},{"result":null,"error":{"code":-8,"message":"no"},"id":2},'
                              '{"jsonrpc":"2.0","error":{"code":-8,"message":"no"},"id":3}]\n')

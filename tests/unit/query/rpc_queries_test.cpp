@@ -126,7 +126,7 @@ TEST_CASE("transactions are proven by a coin of theirs, and found in a block tha
     const std::string hash = fixture.blocks[2].hash.display_hex();
     const json proof = result_of(fixture, "gettxoutproof", "[[\"" + txid + "\"]]");
     CHECK(proof == result_of(fixture, "gettxoutproof", "[[\"" + txid + "\"],\"" + hash + "\"]"));
-    CHECK(result_of(fixture, "verifytxoutproof", json{proof}.dump()) == json{txid});
+    CHECK(result_of(fixture, "verifytxoutproof", json::array({proof}).dump()) == json{txid});
     CHECK(fixture.call("gettxoutproof", "[[\"" + std::string(64, 'a') + "\"]]") ==
           RpcFixture::error(-5, "Transaction not yet in block"));
     // The first transaction decides which block is meant.
@@ -241,10 +241,9 @@ TEST_CASE("a block that has left the chain says so") {
     CHECK(transaction.at("in_active_chain") == false);
     CHECK(transaction.at("confirmations") == 0);
     CHECK_FALSE(transaction.contains("blocktime"));
-    CHECK(fixture.call(
-              "verifytxoutproof",
-              json{result_of(fixture, "gettxoutproof", "[[\"" + txid + "\"],\"" + hash + "\"]")}.dump()) ==
-          RpcFixture::error(-5, "Block not found in chain"));
+    CHECK(fixture.call("verifytxoutproof", json::array({result_of(fixture, "gettxoutproof",
+                                                                  "[[\"" + txid + "\"],\"" + hash + "\"]")})
+                                               .dump()) == RpcFixture::error(-5, "Block not found in chain"));
 }
 
 TEST_CASE("a signet is told from others by its challenge, and no other chain has one") {

@@ -60,7 +60,7 @@ TEST_CASE("every recorded call is answered to the byte, during the steps and aft
         if (row.at("op") == "block") {
             const json result = row.value("result", json(nullptr));
             CAPTURE(row.at("hash"));
-            REQUIRE(fixture.call("submitblock", json{row.at("hex")}.dump()) ==
+            REQUIRE(fixture.call("submitblock", json::array({row.at("hex")}).dump()) ==
                     RpcFixture::result(result.dump()));
         } else {
             const std::string method = row.at("method");

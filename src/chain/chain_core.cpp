@@ -358,7 +358,12 @@ void ChainCore::show_changes() {
         monitor_.set_write_error({});
         log_.info("the chain goes on");
     }
-    if (!state_->changes().empty()) writer_->add(state_->changes().take());
+    if (!state_->changes().empty()) {
+        auto changes = state_->changes().take();
+        // Nobody waits for the blocks of an import, and they would push out those that are read.
+        if (importing_) changes.cached.clear();
+        writer_->add(std::move(changes));
+    }
     if (const HeaderNode* const tip = state_->active().tip()) {
         coins_.show(tip_of(*tip));
         mempool_.publish(tip_of(*tip));

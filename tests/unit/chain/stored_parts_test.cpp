@@ -106,6 +106,19 @@ TEST_CASE("all parts of a new tip are in the cache when its event is released") 
     }
 }
 
+TEST_CASE("an import leaves the cache to those who read") {
+    Node node;
+    const auto before = node.chain->cache().counters().insertions;
+    node.chain->chain().begin_import();
+    for (const BuiltBlock& block : build_branch(regtest_genesis(), 3)) {
+        must(node.chain->chain().import_block(must(ParsedBlock::parse(block.raw))));
+        CHECK(node.parts_of(block.hash) == 0);
+    }
+    must(node.chain->chain().end_import());
+    CHECK(node.chain->chain().status().tip.height.value == 3);
+    CHECK(node.chain->cache().counters().insertions == before);
+}
+
 TEST_CASE("a block of a branch that comes back is in the cache again, and one that is left is readable") {
     Node node;
     const auto a = build_branch(regtest_genesis(), 2, 1);

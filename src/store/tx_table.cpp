@@ -106,11 +106,18 @@ Result<std::optional<Tip>> TxTable::best() const {
     if (!reading) return forward_error(reading);
     ByteSpan value;
     const int code = reading->txn.get(reading->env->meta, lmdb::as_bytes(kBestKey), value);
-    if (code == MDB_NOTFOUND) return std::optional<Tip>();
-    if (code != 0) return std::unexpected(lmdb::make_error(code, kName));
-    const auto tip = decode_tip(value);
-    if (!tip) return fail(Errc::corrupt, "txindex: its best block is damaged");
-    return *tip;
+    Result<std::optional<Tip>> best = std::optional<Tip>();
+    if (code == 0) {
+        if (const auto tip = decode_tip(value)) {
+            best = *tip;
+        } else {
+            best = fail(Errc::corrupt, "txindex: its best block is damaged");
+        }
+    } else if (code != MDB_NOTFOUND) {
+        best = std::unexpected(lmdb::make_error(code, kName));
+    }
+    reading->env->end_read(std::move(reading->txn));
+    return best;
 }
 
 Result<void> TxTable::write(std::span<std::pair<Txid, BlockHash>> rows, const Tip& best) {

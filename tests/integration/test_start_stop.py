@@ -187,9 +187,9 @@ class RefusedStarts(IntegrationTest):
 class Starts(IntegrationTest):
     def test_console_says_where_everything_is(self):
         daemon = self.daemon()
-        text = daemon.console()
+        # The sockets answer before the line of the cookie is written.
         for fact in (daemon.endpoint, str(daemon.rpc_port), daemon.cookie_path):
-            self.assertIn(fact, text)
+            harness.wait_until(lambda fact=fact: fact in daemon.console(), what=f'{fact} on the console')
 
     def test_cookie_is_new_at_each_start_and_gone_afterwards(self):
         daemon = self.daemon()

@@ -15,7 +15,6 @@
 namespace blockpub {
 namespace {
 
-constexpr std::uint32_t kSequenceDisabled = 1U << 31;  // BIP 68
 constexpr std::uint32_t kSequenceIsTime = 1U << 22;
 constexpr std::uint32_t kSequenceMask = 0xffff;
 constexpr int kSequenceGranularity = 9;  // 512 seconds

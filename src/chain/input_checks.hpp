@@ -16,6 +16,8 @@
 namespace blockpub {
 
 inline constexpr std::uint32_t kCoinbaseMaturity = 100;
+/// In an input's sequence number: no relative lock time. Source: BIP 68.
+inline constexpr std::uint32_t kSequenceDisabled = 1U << 31;
 inline constexpr std::int64_t kMaxBlockSigopsCost = 80'000;
 
 /// The coins that a transaction spends, one for each input, in their order.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "chain/mempool_candidate.hpp"
 
+#include "chain/input_checks.hpp"
 #include "chain/mempool_truc.hpp"
 #include "chain/standardness.hpp"
 #include "chain/transaction_checks.hpp"
@@ -20,7 +21,6 @@ using Kind = TransactionRefusal::Kind;
 constexpr std::size_t kMinStrippedSize = 65;  // a smaller one could pass for a node of a merkle tree
 constexpr std::int64_t kMaxStandardSigopsCost = 16'000;
 constexpr std::int64_t kCarveOutVsize = 10'000;
-constexpr std::uint32_t kSequenceDisabled = 1U << 31;  // BIP 68
 
 bool share_an_entry(const MempoolEntrySet& a, const MempoolEntrySet& b, const MempoolEntry*& shared) {
     for (MempoolEntry* entry : a) {

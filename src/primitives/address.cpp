@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "primitives/address.hpp"
 
+#include "base/ascii.hpp"
 #include "base/check.hpp"
 #include "primitives/base58.hpp"
 #include "primitives/bech32.hpp"
@@ -32,9 +33,7 @@ std::unexpected<Error> wrong(std::string sentence) {
 
 bool has_prefix(std::string_view address, std::string_view prefix) {
     return address.size() >= prefix.size() &&
-           std::ranges::equal(address.substr(0, prefix.size()), prefix, {}, [](char c) {
-               return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-           });
+           std::ranges::equal(address.substr(0, prefix.size()), prefix, {}, to_lower);
 }
 
 Result<Script> decode_segwit(const Bech32Text& text, const ChainParams& params) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "primitives/bech32.hpp"
 
+#include "base/ascii.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -8,18 +10,6 @@ namespace blockpub {
 namespace {
 
 constexpr std::string_view kCharacters = "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
-constexpr std::size_t kMaxLength = 90;
-constexpr std::size_t kChecksumLength = 6;
-
-bool is_upper(char c) {
-    return c >= 'A' && c <= 'Z';
-}
-bool is_lower(char c) {
-    return c >= 'a' && c <= 'z';
-}
-char to_lower(char c) {
-    return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c;
-}
 
 bool has_allowed_characters(std::string_view text) {
     if (std::ranges::any_of(text, [](char c) { return c < 33 || c > 126; })) return false;
@@ -47,26 +37,26 @@ char* encode_bech32_to(Bech32Kind kind, std::string_view prefix, ByteSpan values
         checksum.add(value);
         *out++ = kCharacters[value];
     }
-    for (std::size_t i = 0; i < kChecksumLength; ++i) checksum.add(0);
+    for (std::size_t i = 0; i < kBech32ChecksumLength; ++i) checksum.add(0);
     const std::uint32_t state = checksum.state() ^ bech32_constant(kind);
-    for (std::size_t i = 0; i < kChecksumLength; ++i) {
-        *out++ = kCharacters[state >> 5 * (kChecksumLength - 1 - i) & 31];
+    for (std::size_t i = 0; i < kBech32ChecksumLength; ++i) {
+        *out++ = kCharacters[state >> 5 * (kBech32ChecksumLength - 1 - i) & 31];
     }
     return out;
 }
 
 std::string encode_bech32(Bech32Kind kind, std::string_view prefix, ByteSpan values) {
-    std::string out(prefix.size() + 1 + values.size() + kChecksumLength, '\0');
+    std::string out(prefix.size() + 1 + values.size() + kBech32ChecksumLength, '\0');
     static_cast<void>(encode_bech32_to(kind, prefix, values, out.data()));
     return out;
 }
 
 Result<Bech32Text> decode_bech32(std::string_view text) {
-    if (text.size() > kMaxLength) return wrong("Bech32 string too long");
+    if (text.size() > kMaxBech32Length) return wrong("Bech32 string too long");
     if (!has_allowed_characters(text)) return wrong("Invalid character or mixed case");
     const std::size_t separator = text.rfind('1');
     if (separator == std::string_view::npos) return wrong("Missing separator");
-    if (separator == 0 || separator + kChecksumLength >= text.size())
+    if (separator == 0 || separator + kBech32ChecksumLength >= text.size())
         return wrong("Invalid separator position");
     Bech32Text out;
     for (const char c : text.substr(0, separator)) out.prefix.push_back(to_lower(c));
@@ -83,7 +73,7 @@ Result<Bech32Text> decode_bech32(std::string_view text) {
         return wrong(out.values.front() == 0 ? "Invalid Bech32 checksum" : "Invalid Bech32m checksum");
     }
     out.kind = is_bech32 ? Bech32Kind::bech32 : Bech32Kind::bech32m;
-    out.values.resize(out.values.size() - kChecksumLength);
+    out.values.resize(out.values.size() - kBech32ChecksumLength);
     return out;
 }
 

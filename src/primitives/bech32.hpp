@@ -18,6 +18,9 @@ namespace blockpub {
 /// 350.
 enum class Bech32Kind : std::uint8_t { bech32, bech32m };
 
+inline constexpr std::size_t kMaxBech32Length = 90;  ///< of a text, in characters
+inline constexpr std::size_t kBech32ChecksumLength = 6;
+
 /// What the remainder of a good text is.
 [[nodiscard]] constexpr std::uint32_t bech32_constant(Bech32Kind kind) {
     return kind == Bech32Kind::bech32 ? 1 : 0x2bc830a3;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "primitives/bech32_errors.hpp"
 
+#include "base/ascii.hpp"
 #include "primitives/bech32.hpp"
 
 #include <algorithm>
@@ -12,19 +13,7 @@
 namespace blockpub {
 namespace {
 
-constexpr std::size_t kMaxLength = 90;
-constexpr std::size_t kChecksumLength = 6;
 constexpr std::size_t kMaxListed = 1000;  // of the characters that a megabyte is too long by
-
-bool is_upper(char c) {
-    return c >= 'A' && c <= 'Z';
-}
-bool is_lower(char c) {
-    return c >= 'a' && c <= 'z';
-}
-char to_lower(char c) {
-    return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c;
-}
 
 /// Characters outside the printable ones, and those whose case differs from the first letter's.
 std::vector<std::size_t> wrong_characters(std::string_view text) {
@@ -102,16 +91,16 @@ Bech32Mistake checksum_mistake(std::string_view text, std::uint32_t state, std::
 }  // namespace
 
 Bech32Mistake locate_bech32_mistake(std::string_view text) {
-    if (text.size() > kMaxLength) {
-        std::vector<std::size_t> beyond(std::min(text.size() - kMaxLength, kMaxListed));
-        std::iota(beyond.begin(), beyond.end(), kMaxLength);
+    if (text.size() > kMaxBech32Length) {
+        std::vector<std::size_t> beyond(std::min(text.size() - kMaxBech32Length, kMaxListed));
+        std::iota(beyond.begin(), beyond.end(), kMaxBech32Length);
         return {.sentence = "Bech32 string too long", .positions = std::move(beyond)};
     }
     if (auto wrong = wrong_characters(text); !wrong.empty())
         return {.sentence = "Invalid character or mixed case", .positions = std::move(wrong)};
     const std::size_t separator = text.rfind('1');
     if (separator == std::string_view::npos) return {.sentence = "Missing separator", .positions = {}};
-    if (separator == 0 || separator + kChecksumLength >= text.size())
+    if (separator == 0 || separator + kBech32ChecksumLength >= text.size())
         return {.sentence = "Invalid separator position", .positions = {separator}};
     Bech32Remainder remainder;
     std::string prefix;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "primitives/descriptor.hpp"
 
+#include "base/ascii.hpp"
 #include "base/hex.hpp"
 #include "primitives/address.hpp"
 #include "primitives/opcodes.hpp"
@@ -18,7 +19,6 @@
 namespace blockpub {
 namespace {
 
-constexpr std::size_t kChecksumLength = 8;
 constexpr std::size_t kMaxKeys = 20;       // MAX_PUBKEYS_PER_MULTISIG
 constexpr std::size_t kMaxBareKeys = 3;    // what is relayed without sh() or wsh()
 constexpr std::size_t kMaxPushSize = 520;  // MAX_SCRIPT_ELEMENT_SIZE: a redeem script is pushed whole
@@ -33,7 +33,7 @@ bool starts_with_any(std::string_view text, std::span<const std::string_view> fu
     });
 }
 
-std::unexpected<Error> wrong(std::string sentence) {
+std::unexpected<Error> bad_descriptor(std::string sentence) {
     return fail(Errc::invalid_argument, std::move(sentence));
 }
 std::unexpected<Error> left_out(std::string_view what) {
@@ -71,41 +71,39 @@ std::string_view take_expression(std::string_view& text) {
 
 // Base58 text of the length of a secret key (WIF) or an extended key (xpub, xprv).
 bool looks_like_encoded_key(std::string_view text) {
-    return text.size() >= 50 && std::ranges::all_of(text, [](char c) {
-               return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-           });
+    return text.size() >= 50 && std::ranges::all_of(text, is_alphanumeric);
 }
 
 Result<std::vector<std::uint8_t>> parse_key(std::string_view text, Place place) {
-    if (text.empty()) return wrong("No key provided");
+    if (text.empty()) return bad_descriptor("No key provided");
     if (text.find_first_of("[]") != std::string_view::npos) return left_out("A key with an origin is");
     if (text.find_first_of("/*<") != std::string_view::npos)
         return left_out("A key with a derivation path is");
     auto decoded = decode_hex(text);
     if (!decoded) {
         if (looks_like_encoded_key(text)) return left_out("A secret or extended key is");
-        return wrong(fmt::format("key '{}' is not valid", text));
+        return bad_descriptor(fmt::format("key '{}' is not valid", text));
     }
     std::vector<std::uint8_t> key = *std::move(decoded);
-    if (is_hybrid_public_key(key)) return wrong("Hybrid public keys are not allowed");
+    if (is_hybrid_public_key(key)) return bad_descriptor("Hybrid public keys are not allowed");
     if (is_valid_public_key(key)) {
         const bool uncompressed_allowed = place == Place::top || place == Place::in_sh;
         if (key.size() == kUncompressedKeySize && !uncompressed_allowed)
-            return wrong("Uncompressed keys are not allowed");
+            return bad_descriptor("Uncompressed keys are not allowed");
         return key;
     }
     if (key.size() == kXOnlyKeySize && place == Place::in_rawtr) {
         key.insert(key.begin(), 2);
         if (is_valid_public_key(key)) return key;
     }
-    return wrong(fmt::format("Pubkey '{}' is invalid", text));
+    return bad_descriptor(fmt::format("Pubkey '{}' is invalid", text));
 }
 
 Result<std::vector<std::uint8_t>> parse_key_of(std::string_view function, std::string_view text,
                                                Place place) {
     auto key = parse_key(text, place);
     if (!key && key.error().code == Errc::invalid_argument) {
-        return wrong(fmt::format("{}: {}", function, key.error().context));
+        return bad_descriptor(fmt::format("{}: {}", function, key.error().context));
     }
     return key;
 }
@@ -128,24 +126,25 @@ Result<void> check_multisig(std::uint32_t threshold, std::span<const std::vector
                             Place place) {
     const std::size_t count = keys.size();
     if (count == 0 || count > kMaxKeys) {
-        return wrong(fmt::format(
+        return bad_descriptor(fmt::format(
             "Cannot have {} keys in multisig; must have between 1 and {} keys, inclusive", count, kMaxKeys));
     }
     if (threshold < 1)
-        return wrong(fmt::format("Multisig threshold cannot be {}, must be at least 1", threshold));
+        return bad_descriptor(fmt::format("Multisig threshold cannot be {}, must be at least 1", threshold));
     if (threshold > count) {
-        return wrong(fmt::format(
+        return bad_descriptor(fmt::format(
             "Multisig threshold cannot be larger than the number of keys; threshold is {} but only {} keys "
             "specified",
             threshold, count));
     }
     if (place == Place::top && count > kMaxBareKeys) {
-        return wrong(fmt::format("Cannot have {} pubkeys in bare multisig; only at most 3 pubkeys", count));
+        return bad_descriptor(
+            fmt::format("Cannot have {} pubkeys in bare multisig; only at most 3 pubkeys", count));
     }
     std::size_t size = 3;  // both numbers and the instruction
     for (const auto& key : keys) size += 1 + key.size();
     if (place == Place::in_sh && size > kMaxPushSize) {
-        return wrong(
+        return bad_descriptor(
             fmt::format("P2SH script is too large, {} bytes is larger than {} bytes", size, kMaxPushSize));
     }
     return {};
@@ -154,10 +153,11 @@ Result<void> check_multisig(std::uint32_t threshold, std::span<const std::vector
 Result<DescribedScript> parse_multisig(std::string_view text, bool sorted, Place place) {
     const std::string_view first = take_expression(text);
     const auto threshold = parse_threshold(first);
-    if (!threshold) return wrong(fmt::format("Multi threshold '{}' is not valid", first));
+    if (!threshold) return bad_descriptor(fmt::format("Multi threshold '{}' is not valid", first));
     std::vector<std::vector<std::uint8_t>> keys;
     while (!text.empty()) {
-        if (text.front() != ',') return wrong(fmt::format("Multi: expected ',', got '{}'", text.front()));
+        if (text.front() != ',')
+            return bad_descriptor(fmt::format("Multi: expected ',', got '{}'", text.front()));
         text.remove_prefix(1);
         auto key = parse_key_of("Multi", take_expression(text), place);
         if (!key) return forward_error(key);
@@ -209,7 +209,7 @@ Result<DescribedScript> parse_of_key(std::string_view function, std::string_view
 
 Result<DescribedScript> parse_rawtr(std::string_view text) {
     const std::string_view first = take_expression(text);
-    if (!text.empty()) return wrong("rawtr(): only one key expected.");
+    if (!text.empty()) return bad_descriptor("rawtr(): only one key expected.");
     auto key = parse_key_of("rawtr()", first, Place::in_rawtr);
     if (!key) return forward_error(key);
     const ByteSpan x_only = ByteSpan(*key).subspan(1);
@@ -219,13 +219,13 @@ Result<DescribedScript> parse_rawtr(std::string_view text) {
 
 Result<DescribedScript> parse_addr(std::string_view text, const ChainParams& params) {
     auto script = address_to_script(text, params);
-    if (!script) return wrong("Address is not valid");
+    if (!script) return bad_descriptor("Address is not valid");
     return DescribedScript{.script = *std::move(script), .inferred = {}};
 }
 
 Result<DescribedScript> parse_raw(std::string_view text) {
     auto script = decode_hex(text);
-    if (!script || script->empty()) return wrong("Raw script is not hex");
+    if (!script || script->empty()) return bad_descriptor("Raw script is not hex");
     return DescribedScript{.script = *std::move(script), .inferred = {}};
 }
 
@@ -241,9 +241,9 @@ std::unexpected<Error> unknown_function(std::string_view text, Place place) {
         (place == Place::in_wsh && before_bracket.find(':') != std::string_view::npos)) {
         return left_out("Miniscript is");
     }
-    if (place == Place::in_sh) return wrong("A function is needed within P2SH");
-    if (place == Place::in_wsh) return wrong("A function is needed within P2WSH");
-    return wrong(fmt::format("'{}' is not a valid descriptor function", text));
+    if (place == Place::in_sh) return bad_descriptor("A function is needed within P2SH");
+    if (place == Place::in_wsh) return bad_descriptor("A function is needed within P2WSH");
+    return bad_descriptor(fmt::format("'{}' is not a valid descriptor function", text));
 }
 
 Result<DescribedScript> parse_expression(std::string_view text, Place place, const ChainParams& params) {
@@ -253,29 +253,32 @@ Result<DescribedScript> parse_expression(std::string_view text, Place place, con
     const bool sorted = !multi && take_function("sortedmulti", text);
     if (multi || sorted) return parse_multisig(text, sorted, place);
     if (take_function("wpkh", text)) {
-        if (place == Place::in_wsh) return wrong("Can only have wpkh() at top level or inside sh()");
+        if (place == Place::in_wsh) return bad_descriptor("Can only have wpkh() at top level or inside sh()");
         return parse_of_key("wpkh()", text, Place::in_wpkh, wpkh_of);
     }
     for (const auto& [function, inner] : {std::pair("sh", Place::in_sh), std::pair("wsh", Place::in_wsh)}) {
         if (!take_function(function, text)) continue;
-        if (inner == Place::in_sh && place != Place::top) return wrong("Can only have sh() at top level");
-        if (place == Place::in_wsh) return wrong("Can only have wsh() at top level or inside sh()");
+        if (inner == Place::in_sh && place != Place::top)
+            return bad_descriptor("Can only have sh() at top level");
+        if (place == Place::in_wsh) return bad_descriptor("Can only have wsh() at top level or inside sh()");
         const std::string_view first = take_expression(text);
         auto script = parse_expression(first, inner, params);
         if (!script) return script;
-        if (!text.empty()) return wrong(fmt::format("'{}' behind the script of {}()", text, function));
+        if (!text.empty())
+            return bad_descriptor(fmt::format("'{}' behind the script of {}()", text, function));
         return inner == Place::in_sh ? sh_of(*script) : wsh_of(*script);
     }
     if (take_function("addr", text)) {
-        return place == Place::top ? parse_addr(text, params) : wrong("Can only have addr() at top level");
+        return place == Place::top ? parse_addr(text, params)
+                                   : bad_descriptor("Can only have addr() at top level");
     }
     if (take_function("rawtr", text)) {
-        return place == Place::top ? parse_rawtr(text) : wrong("Can only have rawtr at top level");
+        return place == Place::top ? parse_rawtr(text) : bad_descriptor("Can only have rawtr at top level");
     }
     if (take_function("raw", text)) {
-        return place == Place::top ? parse_raw(text) : wrong("Can only have raw() at top level");
+        return place == Place::top ? parse_raw(text) : bad_descriptor("Can only have raw() at top level");
     }
-    if (take_function("combo", text)) return wrong("Can only have combo() at top level");
+    if (take_function("combo", text)) return bad_descriptor("Can only have combo() at top level");
     return unknown_function(text, place);
 }
 
@@ -297,16 +300,16 @@ Result<std::vector<DescribedScript>> expand_descriptor(std::string_view descript
                                                        const ChainParams& params) {
     const std::size_t hash = descriptor.find('#');
     std::string_view text = descriptor.substr(0, hash);
-    if (hash != descriptor.rfind('#')) return wrong("Multiple '#' symbols");
+    if (hash != descriptor.rfind('#')) return bad_descriptor("Multiple '#' symbols");
     const auto computed = descriptor_checksum(text);
-    if (hash != std::string_view::npos && descriptor.size() - hash - 1 != kChecksumLength) {
-        return wrong(
+    if (hash != std::string_view::npos && descriptor.size() - hash - 1 != kDescriptorChecksumLength) {
+        return bad_descriptor(
             fmt::format("Expected 8 character checksum, not {} characters", descriptor.size() - hash - 1));
     }
-    if (!computed) return wrong("Invalid characters in payload");
+    if (!computed) return bad_descriptor("Invalid characters in payload");
     if (hash != std::string_view::npos && descriptor.substr(hash + 1) != *computed) {
-        return wrong(fmt::format("Provided checksum '{}' does not match computed checksum '{}'",
-                                 descriptor.substr(hash + 1), *computed));
+        return bad_descriptor(fmt::format("Provided checksum '{}' does not match computed checksum '{}'",
+                                          descriptor.substr(hash + 1), *computed));
     }
     std::string_view expression = take_expression(text);
     std::vector<DescribedScript> scripts;
@@ -319,7 +322,7 @@ Result<std::vector<DescribedScript>> expand_descriptor(std::string_view descript
         if (!script) return forward_error(script);
         scripts.push_back(*std::move(script));
     }
-    if (!text.empty()) return wrong(fmt::format("'{}' behind the descriptor", text));
+    if (!text.empty()) return bad_descriptor(fmt::format("'{}' behind the descriptor", text));
     return scripts;
 }
 

@@ -6,6 +6,7 @@
 
 #include <blockpub/result.hpp>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,8 @@ struct DescribedScript {
 /// as there.
 [[nodiscard]] Result<std::vector<DescribedScript>> expand_descriptor(std::string_view descriptor,
                                                                      const ChainParams& params);
+
+inline constexpr std::size_t kDescriptorChecksumLength = 8;
 
 /// The eight characters that follow a descriptor's `#`; nothing where it holds a character that no descriptor
 /// has. Parsing a descriptor is descriptor_to_script in script.hpp. Source: Bitcoin Core doc/descriptors.md,

@@ -9,8 +9,6 @@
 namespace blockpub {
 namespace {
 
-constexpr std::size_t kChecksumLength = 8;
-
 // The remainder of the checksum's generator polynomial over GF(32).
 class DescriptorChecksum {
  public:
@@ -25,10 +23,10 @@ class DescriptorChecksum {
     void finish(char* out) {
         static constexpr std::string_view kOutput = "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
         if (grouped_ != 0) add(group_);
-        for (std::size_t i = 0; i < kChecksumLength; ++i) add(0);
+        for (std::size_t i = 0; i < kDescriptorChecksumLength; ++i) add(0);
         state_ ^= 1;
-        for (std::size_t i = 0; i < kChecksumLength; ++i)
-            out[i] = kOutput[state_ >> 5 * (kChecksumLength - 1 - i) & 31];
+        for (std::size_t i = 0; i < kDescriptorChecksumLength; ++i)
+            out[i] = kOutput[state_ >> 5 * (kDescriptorChecksumLength - 1 - i) & 31];
     }
 
  private:
@@ -81,7 +79,7 @@ void descriptor_checksum_to(std::string_view descriptor, char* out) {
 
 std::optional<std::string> descriptor_checksum(std::string_view descriptor) {
     if (std::ranges::any_of(descriptor, [](char c) { return place_of(c) == kNoPlace; })) return std::nullopt;
-    std::string out(kChecksumLength, '\0');
+    std::string out(kDescriptorChecksumLength, '\0');
     descriptor_checksum_to(descriptor, out.data());
     return out;
 }

@@ -12,7 +12,7 @@ namespace blockpub {
 namespace {
 
 constexpr std::size_t kBytes = 384;
-constexpr int kBits = 3072;
+constexpr int kNumberBits = 3072;
 constexpr BN_ULONG kPrimeBelow = 1'103'717;  // the modulus is 2^3072 less this
 
 using Block = std::array<std::uint8_t, kBytes>;
@@ -39,7 +39,7 @@ Owned<BIGNUM> new_number() {
 
 Owned<BIGNUM> modulus() {
     auto number = new_number();
-    must(BN_set_bit(number.get(), kBits) == 1 && BN_sub_word(number.get(), kPrimeBelow) == 1);
+    must(BN_set_bit(number.get(), kNumberBits) == 1 && BN_sub_word(number.get(), kPrimeBelow) == 1);
     return number;
 }
 

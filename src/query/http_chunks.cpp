@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "query/http_chunks.hpp"
 
+#include "base/ascii.hpp"
+
 #include <algorithm>
 
 namespace blockpub {
-
-namespace {
-int hex_digit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
-}  // namespace
 
 ChunkDecoder::State ChunkDecoder::begin_data() {
     if (digits_ == 0) return State::malformed;

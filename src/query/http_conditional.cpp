@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "query/http_conditional.hpp"
 
+#include "base/ascii.hpp"
 #include "base/check.hpp"
 #include "base/mapped_read.hpp"
 
@@ -16,8 +17,7 @@ namespace {
 
 /// Digits alone; a number that 64 bits cannot hold counts as their largest.
 std::optional<std::uint64_t> number_of(std::string_view digits) {
-    if (digits.empty() || !std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; }))
-        return std::nullopt;
+    if (digits.empty() || !std::ranges::all_of(digits, is_digit)) return std::nullopt;
     std::uint64_t number = 0;
     if (std::from_chars(digits.data(), digits.data() + digits.size(), number).ec != std::errc())
         return UINT64_MAX;

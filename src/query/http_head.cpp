@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "query/http_head.hpp"
 
+#include "base/ascii.hpp"
+
 #include <algorithm>
 #include <charconv>
 
@@ -15,16 +17,11 @@ Outcome refuse(int status, std::string_view reason) {
 }
 
 bool is_token_char(char c) {
-    if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) return true;
-    return std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+    return is_alphanumeric(c) || std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
 }
 
 bool is_token(std::string_view text) {
     return !text.empty() && std::ranges::all_of(text, is_token_char);
-}
-
-char lower(char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
 /// Takes the next line off `rest`, without its LF or CRLF. Requires: rest holds a LF.
@@ -62,7 +59,7 @@ Outcome parse_request_line(std::string_view line, HttpHead& head) {
 }
 
 Outcome note_content_length(std::string_view value, HttpHead& head) {
-    if (value.empty() || !std::ranges::all_of(value, [](char c) { return c >= '0' && c <= '9'; })) {
+    if (value.empty() || !std::ranges::all_of(value, is_digit)) {
         return refuse(400, "malformed Content-Length");
     }
     std::uint64_t length = 0;
@@ -134,8 +131,8 @@ std::string_view trim_blanks(std::string_view text) {
 }
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
-    return a.size() == b.size() &&
-           std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return lower(x) == lower(y); });
+    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
+                                              [](char x, char y) { return to_lower(x) == to_lower(y); });
 }
 
 std::optional<std::string_view> HttpHead::field(std::string_view name) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "query/http_origin.hpp"
 
+#include "base/ascii.hpp"
 #include "query/subnet.hpp"
 
 #include <fmt/format.h>
@@ -15,10 +16,6 @@ namespace {
 // How long a browser may go by an answer before it asks again; some take no more than this.
 constexpr int kPreflightSeconds = 7200;
 
-bool is_alphanumeric(char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 }  // namespace
 
 bool is_origin(std::string_view text) {
@@ -29,8 +26,7 @@ bool is_origin(std::string_view text) {
     std::string_view host = text.substr(scheme_end + 3);
     if (const std::size_t colon = host.rfind(':'); colon != std::string_view::npos && !host.ends_with(']')) {
         const std::string_view port = host.substr(colon + 1);
-        const bool digits =
-            !port.empty() && std::ranges::all_of(port, [](char c) { return c >= '0' && c <= '9'; });
+        const bool digits = !port.empty() && std::ranges::all_of(port, is_digit);
         const std::string_view own = equal_ignoring_case(scheme, "http")    ? "80"
                                      : equal_ignoring_case(scheme, "https") ? "443"
                                                                             : "";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "query/http_reply.hpp"
 
+#include "base/ascii.hpp"
 #include "base/check.hpp"
 #include "query/http_head.hpp"
 
@@ -16,10 +17,6 @@ namespace {
 constexpr unsigned kMaxInterim = 8;
 constexpr int kNoContent = 204;
 constexpr int kNotModified = 304;
-
-bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
 
 /// The status of `HTTP/1.1 200 OK`; nothing for what is no status line of HTTP/1.
 std::optional<int> status_of(std::string_view line) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/ascii.hpp"
 #include "query/json_reader.hpp"
 
 #include <cstring>
@@ -7,17 +8,6 @@
 namespace blockpub {
 
 namespace {
-
-bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
-int hex_digit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
 
 /// Whether a word of eight bytes has none that a string must be looked at for: quote, backslash, control,
 /// non-ASCII.

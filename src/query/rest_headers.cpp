@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/ascii.hpp"
 #include "query/block_json.hpp"
 #include "query/chain_view.hpp"
 #include "query/rest_handlers.hpp"
@@ -13,22 +14,22 @@ namespace blockpub {
 
 namespace {
 
-struct Wanted {
+struct WantedHeaders {
     std::string_view hash;
     std::string count;
 };
 
 /// `<count>/<hash>`, or `<hash>` with the count in the query.
-RestResult<Wanted> wanted_headers(const RestCall& call) {
+RestResult<WantedHeaders> wanted_headers(const RestCall& call) {
     const auto parts = call.target.parts();
-    if (parts.size() == 2) return Wanted{parts[1], std::string(parts[0])};
+    if (parts.size() == 2) return WantedHeaders{parts[1], std::string(parts[0])};
     if (parts.size() != 1) {
         return std::unexpected(
             rest_error(400, "Invalid URI format. Expected /rest/headers/<hash>.<ext>?count=<count>"));
     }
     auto count = rest_query(call, "count", "5");
     if (!count) return std::unexpected(std::move(count.error()));
-    return Wanted{parts[0], std::move(*count)};
+    return WantedHeaders{parts[0], std::move(*count)};
 }
 
 struct FoundHeader {
@@ -76,8 +77,8 @@ HttpResponse headers_json(const RestCall& call, const Snapshot& snapshot,
 std::string sanitized(std::string_view text) {
     std::string out;
     for (const char c : text) {
-        const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                           std::string_view(" .,;-_/:?@()").find(c) != std::string_view::npos;
+        const bool plain =
+            is_alphanumeric(c) || std::string_view(" .,;-_/:?@()").find(c) != std::string_view::npos;
         if (plain) out += c;
     }
     return out;

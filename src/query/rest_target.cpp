@@ -1,27 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "query/rest_target.hpp"
 
+#include "base/ascii.hpp"
+
 #include <algorithm>
 
 namespace blockpub {
 
 namespace {
 
-bool is_letter_or_digit(char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-int digit_of(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
-
 /// A `%` and two digits. Requires: at < text.size().
 bool is_escape(std::string_view text, std::size_t at) {
-    return text[at] == '%' && at + 2 < text.size() && digit_of(text[at + 1]) >= 0 &&
-           digit_of(text[at + 2]) >= 0;
+    return text[at] == '%' && at + 2 < text.size() && hex_digit(text[at + 1]) >= 0 &&
+           hex_digit(text[at + 2]) >= 0;
 }
 
 /// Whether path, query and fragment hold only what RFC 3986 lets them hold.
@@ -29,7 +20,7 @@ bool is_valid_uri(std::string_view target) {
     bool fragment = false;
     for (std::size_t i = 0; i < target.size(); ++i) {
         const char c = target[i];
-        if (is_letter_or_digit(c) || std::string_view("-._~!$&'()*+,;=:@/").find(c) != std::string_view::npos)
+        if (is_alphanumeric(c) || std::string_view("-._~!$&'()*+,;=:@/").find(c) != std::string_view::npos)
             continue;
         if (is_escape(target, i)) {
             i += 2;
@@ -50,7 +41,7 @@ std::string decode(std::string_view text) {
         if (c == '+') {
             c = ' ';
         } else if (is_escape(text, i)) {
-            c = static_cast<char>(digit_of(text[i + 1]) * 16 + digit_of(text[i + 2]));
+            c = static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2]));
             i += 2;
         }
         if (c == '\0') break;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "query/rpc_amount.hpp"
 
+#include "base/ascii.hpp"
+
 #include <algorithm>
 #include <string>
 
@@ -9,10 +11,6 @@ namespace {
 
 constexpr int kDecimals = 8;
 constexpr int kMaxDigits = 18;
-
-bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
 
 /// The digits at the front, taken off.
 std::string_view take_digits(std::string_view& text) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/ascii.hpp"
 #include "base/hex.hpp"
 #include "base/text_appender.hpp"
 #include "primitives/address.hpp"
@@ -237,7 +238,7 @@ void write_address(JsonWriter& out, ByteSpan script, const ChainParams& params) 
 void write_mistake(JsonWriter& out, std::string_view address, const Error& error, const ChainParams& params) {
     Bech32Mistake mistake{.sentence = error.context, .positions = {}};
     std::string prefix(address.substr(0, params.bech32_prefix.size()));
-    for (char& c : prefix) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    for (char& c : prefix) c = to_lower(c);
     if (prefix == params.bech32_prefix && !decode_bech32(address)) mistake = locate_bech32_mistake(address);
     out.key("error_locations");
     out.begin_array();

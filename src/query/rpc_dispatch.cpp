@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "query/rpc_dispatch.hpp"
 
+#include "base/ascii.hpp"
 #include "base/check.hpp"
 
 #include <fmt/format.h>
@@ -163,8 +164,7 @@ int legacy_status(const RpcError& error) {
 std::string loggable(std::string_view name) {
     std::string out;
     for (const char c : name.substr(0, 64)) {
-        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                           c == '_' || c == '-';
+        const bool plain = is_alphanumeric(c) || c == '_' || c == '-';
         out += plain ? c : '?';
     }
     return out;

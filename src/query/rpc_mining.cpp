@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/ascii.hpp"
 #include "base/hex.hpp"
 #include "chain/mempool_service.hpp"
 #include "primitives/header.hpp"
@@ -172,8 +173,7 @@ RpcOutcome estimate_smart_fee(const RpcCall& call) {
     }
     if (call.arguments.has(1)) {
         std::string mode(call.arguments[1].text());
-        std::ranges::transform(mode, mode.begin(),
-                               [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+        std::ranges::transform(mode, mode.begin(), to_lower);
         if (mode != "unset" && mode != "economical" && mode != "conservative") {
             return rpc_fail(RpcCode::invalid_parameter,
                             "Invalid estimate_mode parameter, must be one of: \"unset\", \"economical\", "

@@ -195,7 +195,7 @@ RpcOutcome scan_tx_out_set(const RpcContext& context, const RpcCall& call, ScanS
     return {};
 }
 
-constexpr std::string_view kDescription =
+constexpr std::string_view kScanDescription =
     "Looks through all coins of the tip for those that pay to the scripts of some descriptors:\n"
     "    addr(<address>)                       the script of an address\n"
     "    raw(<hex script>)                     the script itself\n"
@@ -264,7 +264,7 @@ void add_scanning_methods(std::vector<RpcMethod>& methods, const RpcContext& con
                            "       },\n"
                            "       ...\n"
                            "     ]\n"}},
-        .description = kDescription,
+        .description = kScanDescription,
         .result = kResult,
         .example = "start '[\"raw(76a91411b366edfc0a8b66feebae5c2e25a7b6a5d1cf3188ac)#fm24fxxy\"]'",
         .json_example = "\"start\", [\"raw(76a91411b366edfc0a8b66feebae5c2e25a7b6a5d1cf3188ac)#fm24fxxy\"]",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "query/upstream_url.hpp"
 
+#include "base/ascii.hpp"
 #include "base/hex.hpp"
 #include "query/http_head.hpp"
 #include "query/subnet.hpp"
@@ -47,8 +48,7 @@ Result<std::string> login_from(std::string_view text) {
 }
 
 bool is_host_character(char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
-           c == '-' || c == '_';
+    return is_alphanumeric(c) || c == '.' || c == '-' || c == '_';
 }
 
 Result<std::uint16_t> port_from(std::string_view digits) {

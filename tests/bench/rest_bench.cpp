@@ -10,6 +10,7 @@
 #include "query/http_server.hpp"
 #include "query/rest_service.hpp"
 #include "query/rpc_dispatch.hpp"
+#include "store/cached_reader.hpp"
 #include "unit/query/raw_client.hpp"
 
 #include <sys/resource.h>
@@ -75,9 +76,12 @@ class ReadingService final : public HttpService {
 /// The REST interface of a node, on a port of its own.
 struct Server {
     explicit Server(Node& node)
-        : material(*node.store, *node.recent), service(rest, node.chain->chain_lock()) {
+        : reader(node.store->block_reader(), *node.cache),
+          material(*node.store, reader),
+          service(rest, node.chain->chain_lock()) {
         context.store = node.store.get();
-        context.blocks = &*node.recent;
+        context.blocks = &reader;
+        context.stored_blocks = &node.store->block_reader();
         context.material = &material;
         context.chain = node.chain.get();
         context.coins = node.coins.get();
@@ -92,6 +96,7 @@ struct Server {
     }
 
     NullLogger logger;
+    CachedReader reader;
     BlockMaterialReader material;
     RpcContext context;
     RpcDispatcher dispatcher{logger};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/subnet.hpp"
 #include "query/http_head.hpp"
-#include "query/subnet.hpp"
 
 #include <blockpub/bytes.hpp>
 

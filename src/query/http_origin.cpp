@@ -2,7 +2,7 @@
 #include "query/http_origin.hpp"
 
 #include "base/ascii.hpp"
-#include "query/subnet.hpp"
+#include "base/subnet.hpp"
 
 #include <fmt/format.h>
 

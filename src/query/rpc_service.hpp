@@ -2,11 +2,11 @@
 #pragma once
 
 #include "base/log.hpp"
+#include "base/subnet.hpp"
 #include "query/failed_logins.hpp"
 #include "query/http_server.hpp"
 #include "query/rpc_auth.hpp"
 #include "query/rpc_dispatch.hpp"
-#include "query/subnet.hpp"
 
 #include <vector>
 

@@ -3,8 +3,8 @@
 
 #include "base/ascii.hpp"
 #include "base/hex.hpp"
+#include "base/subnet.hpp"
 #include "query/http_head.hpp"
-#include "query/subnet.hpp"
 
 #include <fmt/format.h>
 

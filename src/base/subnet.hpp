@@ -34,7 +34,7 @@ class IpAddress {
     bool v4_ = true;
 };
 
-/// The addresses that share a prefix: one value of -rpcallowip.
+/// The addresses that share a prefix.
 /// Thread safety: a value.
 class Subnet {
  public:

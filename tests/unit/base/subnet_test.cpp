@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "query/subnet.hpp"
+#include "base/subnet.hpp"
 
 #include <doctest/doctest.h>
 
 using namespace blockpub;
 
-TEST_SUITE_BEGIN("query.subnet");
+TEST_SUITE_BEGIN("base.subnet");
 
 TEST_CASE("subnets contain what their prefix says") {
     struct Case {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "query/subnet.hpp"
+#include "base/subnet.hpp"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>

@@ -21,6 +21,7 @@
 namespace blockpub {
 
 class CoinsEngine;
+class HeaderDesk;
 class MempoolFollower;
 struct HeaderNode;
 
@@ -75,6 +76,19 @@ struct BlockOutcome {
     std::string reason;  ///< Core's reject reason when rejected, such as bad-txnmrklroot
     /// BIP 22 result of submitblock: empty for null.
     [[nodiscard]] std::string bip22() const;
+};
+
+/// What became of a block that a peer sent.
+struct DeliveredBlock {
+    enum class Kind : std::uint8_t {
+        accepted,  ///< stored, and connected if it was its turn
+        known,     ///< was here already
+        stranded,  ///< its parent is unknown
+        rejected,  ///< against a rule: see reason
+    };
+    Kind kind = Kind::accepted;
+    bool mutated = false;  ///< rejected, but only these bytes: the block may be had from somebody else
+    std::string reason;    ///< with Core's message behind a comma where there is one
 };
 
 /// What an import has come to so far; a copy of one moment.
@@ -157,6 +171,16 @@ class Chain {
     /// Stores `meta[key] = value` in the commit that holds all blocks handed in before.
     [[nodiscard]] virtual Result<void> mark_import(std::string key, std::string value) = 0;
     [[nodiscard]] virtual ImportCounters import_counters() const = 0;
+
+    /// Hands over a block that a peer sent, and returns at once. `done` is called on the chain thread when
+    /// the block is stored or refused, committed or not, and must not wait; not at all when the chain stops
+    /// first. Blocks that come faster than they are connected share commits. What is on the way has no bound
+    /// but the caller's.
+    [[nodiscard]] virtual Result<void> deliver_block(ParsedBlock block,
+                                                     std::function<void(const DeliveredBlock&)> done) = 0;
+    /// Has `work` called on the chain thread, before any block that waits there, and returns at once; not at
+    /// all when the chain stops first.
+    [[nodiscard]] virtual Result<void> post_headers(std::function<void(HeaderDesk&)> work) = 0;
 
     [[nodiscard]] virtual ChainStatus status() const = 0;
     /// Held by the chain thread while it works. For tests that show that nobody else needs it.

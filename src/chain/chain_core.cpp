@@ -258,6 +258,34 @@ Result<void> ChainCore::import_block(const CheckedBlock& checked) {
     return {};
 }
 
+Result<DeliveredBlock> ChainCore::deliver_block(const CheckedBlock& checked) {
+    if (halted_) return std::unexpected(*halted_);
+    using Kind = DeliveredBlock::Kind;
+    const auto refused = [](const Rejection& broken) {
+        if (broken.kind == Rejection::Kind::missing_previous)
+            return DeliveredBlock{Kind::stranded, false, {}};
+        return DeliveredBlock{Kind::rejected, broken.kind == Rejection::Kind::mutated, broken.text()};
+    };
+    const ParsedBlock& block = checked.block;
+    const auto accepted = acceptance_->accept_block(checked);
+    if (!accepted) return halt(accepted.error());
+    header_arrived(block.hash());
+    if (accepted->rejection) return refused(*accepted->rejection);
+    if (!accepted->fresh) return DeliveredBlock{Kind::known, false, {}};
+    const auto verdict = activate(&block);
+    if (!verdict) return std::unexpected(verdict.error());
+    if (*verdict && **verdict) return refused(***verdict);
+    return DeliveredBlock{};
+}
+
+Result<void> ChainCore::at_headers(const std::function<void(HeaderDesk&)>& work) {
+    if (halted_) return std::unexpected(*halted_);
+    HeaderDesk desk(options_.minimum_chainwork, *state_, *acceptance_,
+                    [this](const BlockHash& hash) { header_arrived(hash); });
+    work(desk);
+    return {};
+}
+
 Result<void> ChainCore::import_with_parent(const CheckedBlock& checked,
                                            const std::optional<BlobPlace>& stored) {
     const ParsedBlock& block = checked.block;
@@ -348,9 +376,9 @@ Result<void> ChainCore::finish(bool durable) {
     return {};
 }
 
-/// At the tip every step is committed by itself; in an import, when it is time.
+/// At the tip every step is committed by itself; in an import, or while more waits, when it is time.
 bool ChainCore::commit_now() const {
-    return !importing_ || writer_->commit_due() || coins_.commit_due();
+    return !(importing_ || more_coming_) || writer_->commit_due() || coins_.commit_due();
 }
 
 void ChainCore::show_changes() {

@@ -6,6 +6,7 @@
 #include "chain/block_checks.hpp"
 #include "chain/chain.hpp"
 #include "chain/chain_state.hpp"
+#include "chain/header_desk.hpp"
 #include "chain/initial_download.hpp"
 #include "chain/mempool_follower.hpp"
 #include "chain/monitor.hpp"
@@ -46,6 +47,8 @@ class ChainCore final : private ActivationHost {
     [[nodiscard]] Result<void> on_mempool(const std::function<Result<void>(const HeaderNode& tip)>& work);
     [[nodiscard]] Result<void> import_block(const CheckedBlock& checked);
     [[nodiscard]] Result<void> mark_import(std::string key, std::string value);
+    [[nodiscard]] Result<DeliveredBlock> deliver_block(const CheckedBlock& checked);
+    [[nodiscard]] Result<void> at_headers(const std::function<void(HeaderDesk&)>& work);
 
     /// As Pruner::limit_of.
     [[nodiscard]] Result<Height> prune_limit(std::int64_t height_or_time) const;
@@ -63,6 +66,8 @@ class ChainCore final : private ActivationHost {
 
     /// While importing, steps share commits and initial download holds.
     void set_importing(bool importing) { importing_ = importing; }
+    /// While more blocks wait, steps share commits.
+    void set_more_coming(bool more) { more_coming_ = more; }
     /// Ends a piece of work: shows what is left to show, and commits if it is time, or `durable` asks for it.
     [[nodiscard]] Result<void> finish(bool durable);
     [[nodiscard]] bool dirty() const { return writer_->dirty(); }
@@ -128,7 +133,8 @@ class ChainCore final : private ActivationHost {
     std::optional<Uint256> unreachable_work_;  // of what cannot be followed
     bool prune_failed_ = false;                // and has been told of
     bool unsettled_ = false;                   // the coins engine has work left behind
-    bool waits_for_disk_ = false;              // the coins engine has no room just now
+    bool more_coming_ = false;
+    bool waits_for_disk_ = false;  // the coins engine has no room just now
     std::optional<Error> halted_;
 };
 

@@ -218,9 +218,25 @@ Result<void> ChainThread::mark_import(std::string key, std::string value) {
     return enqueue_import(ImportMark{std::move(key), std::move(value)}, 0);
 }
 
+Result<void> ChainThread::deliver_block(ParsedBlock block, std::function<void(const DeliveredBlock&)> done) {
+    return enqueue_import(Delivery{CheckedBlock::check(std::move(block), *options_.params), std::move(done)},
+                          0);
+}
+
+Result<void> ChainThread::post_headers(std::function<void(HeaderDesk&)> work) {
+    const auto task = std::make_shared<Task>(Task{
+        [work = std::move(work)](ChainCore& core) { return core.at_headers(work); }, std::nullopt, false});
+    const MutexLock lock(queue_lock_);
+    if (auto refused = refusal_locked()) return std::unexpected(std::move(*refused));
+    calls_.push_back(task);
+    work_arrived_.notify_one();
+    return {};
+}
+
 Result<void> ChainThread::enqueue_import(ImportItem item, std::size_t cost) {
     MutexLock lock(queue_lock_);
-    while (!refusal_locked() && import_bytes_ != 0 && import_bytes_ + cost > options_.import_queue_bytes) {
+    while (!refusal_locked() && cost != 0 && import_bytes_ != 0 &&
+           import_bytes_ + cost > options_.import_queue_bytes) {
         room_made_.wait(queue_lock_);
     }
     if (auto refused = refusal_locked()) return std::unexpected(std::move(*refused));
@@ -298,6 +314,7 @@ void ChainThread::perform(Work work) {
     {
         const MutexLock lock(queue_lock_);
         core_->set_importing(imports_open_ != 0);
+        core_->set_more_coming(!imports_.empty());
     }
     if (auto* task = std::get_if<std::shared_ptr<Task>>(&work)) {
         perform_task(**task);
@@ -318,9 +335,11 @@ void ChainThread::perform(Work work) {
 }
 
 void ChainThread::perform_task(Task& task) {
+    // What nobody waits for is committed with what follows, or after a pause.
+    if (!task.attended) core_->set_more_coming(true);
     auto outcome = task.work(*core_);
     // Also after an Error about the argument: the answer may rest on what is not durable yet.
-    auto finished = core_->finish(true);
+    auto finished = core_->finish(task.attended);
     if (outcome && !finished) outcome = std::move(finished);
     complete(task, std::move(outcome));
 }
@@ -329,6 +348,10 @@ void ChainThread::perform_import(ImportItem& item) {
     if (auto* block = std::get_if<ImportBlock>(&item)) {
         static_cast<void>(core_->import_block(block->block));
         static_cast<void>(core_->finish(false));
+    } else if (auto* delivery = std::get_if<Delivery>(&item)) {
+        const auto delivered = core_->deliver_block(delivery->block);
+        static_cast<void>(core_->finish(false));
+        if (delivered) delivery->done(*delivered);
     } else if (auto* mark = std::get_if<ImportMark>(&item)) {
         static_cast<void>(core_->mark_import(std::move(mark->key), std::move(mark->value)));
         static_cast<void>(core_->finish(false));

@@ -44,6 +44,10 @@ class ChainThread final : public Chain, private RetryWait {
     [[nodiscard]] Result<void> end_import() override;
     [[nodiscard]] Result<void> import_block(ParsedBlock block) override;
     [[nodiscard]] Result<void> mark_import(std::string key, std::string value) override;
+    [[nodiscard]] Result<void> deliver_block(ParsedBlock block,
+                                             std::function<void(const DeliveredBlock&)> done) override;
+    [[nodiscard]] Result<void> post_headers(std::function<void(HeaderDesk&)> work) override
+        BLOCKPUB_EXCLUDES(queue_lock_);
     [[nodiscard]] ImportCounters import_counters() const override { return monitor_.import_counters(); }
     [[nodiscard]] ChainStatus status() const override BLOCKPUB_EXCLUDES(queue_lock_);
     [[nodiscard]] Mutex& chain_lock() override BLOCKPUB_RETURN_CAPABILITY(chain_lock_) { return chain_lock_; }
@@ -54,6 +58,7 @@ class ChainThread final : public Chain, private RetryWait {
     struct Task {
         std::function<Result<void>(ChainCore&)> work;
         std::optional<Result<void>> outcome;  // guarded by queue_lock_
+        bool attended = true;                 // somebody waits for it to be durable
     };
     struct ImportBlock {
         CheckedBlock block;
@@ -66,7 +71,11 @@ class ChainThread final : public Chain, private RetryWait {
     struct ImportEnd {
         std::shared_ptr<Task> task;
     };
-    using ImportItem = std::variant<ImportBlock, ImportMark, ImportEnd>;
+    struct Delivery {
+        CheckedBlock block;
+        std::function<void(const DeliveredBlock&)> done;
+    };
+    using ImportItem = std::variant<ImportBlock, ImportMark, ImportEnd, Delivery>;
     struct TakeUpWaiting {};
     struct Commit {};
     struct Settle {};

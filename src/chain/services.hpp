@@ -10,7 +10,10 @@
 #include <blockpub/result.hpp>
 #include <blockpub/store.hpp>
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -70,6 +73,51 @@ class TransactionIndex {
     /// know. Errors: corrupt, io.
     [[nodiscard]] virtual Result<std::optional<BlockHash>> find(const Txid& txid) const = 0;
     [[nodiscard]] virtual Status status() const = 0;
+};
+
+/// One row of getpeerinfo.
+/// Units: times in seconds since 1970, 0 for never.
+struct PeerRow {
+    using Counts = std::map<std::string, std::uint64_t, std::less<>>;
+    std::uint32_t number = 0;
+    std::string address;        ///< as it was called
+    std::string local_address;  ///< of our side
+    bool v6 = false;
+    std::uint64_t services = 0;
+    std::uint32_t protocol = 0;
+    std::string user_agent;  ///< the peer's own words
+    std::int32_t start_height = 0;
+    std::int64_t time_offset = 0;
+    std::int64_t connected_at = 0;
+    std::int64_t last_sent = 0;
+    std::int64_t last_received = 0;
+    std::int64_t last_block = 0;
+    std::uint64_t bytes_sent = 0;
+    std::uint64_t bytes_received = 0;
+    Counts sent_by_message;  ///< bytes
+    Counts received_by_message;
+    std::optional<std::chrono::microseconds> ping;
+    std::optional<std::chrono::microseconds> least_ping;
+    std::optional<std::chrono::microseconds> ping_under_way;
+    std::int64_t fee_filter = 0;           ///< satoshi for 1000 virtual bytes
+    std::int64_t presynced_headers = -1;   ///< height
+    std::int64_t synced_headers = -1;      ///< height of the last header in common
+    std::int64_t synced_blocks = -1;       ///< height of the last block in common
+    std::vector<std::uint32_t> in_flight;  ///< heights
+};
+
+/// The nodes that are followed.
+/// Thread safety: from any thread. Blocking: never.
+class PeerList {
+ public:
+    struct Totals {
+        std::uint64_t bytes_sent = 0;  ///< since the start
+        std::uint64_t bytes_received = 0;
+    };
+    virtual ~PeerList() = default;
+    /// Those that have shaken hands, as of a second ago at most.
+    [[nodiscard]] virtual std::vector<PeerRow> rows() const = 0;
+    [[nodiscard]] virtual Totals totals() const = 0;
 };
 
 struct MineRequest {

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#include "source/p2p_downloads.hpp"
+
+#include <algorithm>
+
+namespace blockpub {
+void BlockDownloads::offer(PeerNumber peer, const std::vector<HeaderDesk::Missing>& missing) {
+    peers_[peer].offers.assign(missing.begin(), missing.end());
+}
+
+std::size_t BlockDownloads::quota(const Peer& peer) const {
+    if (peer.average_bytes == 0) return limits_.least_in_flight;
+    return std::clamp(static_cast<std::size_t>(limits_.bytes_in_flight / peer.average_bytes),
+                      limits_.least_in_flight, limits_.most_in_flight);
+}
+
+bool BlockDownloads::may_ask(const BlockHash& hash, bool idle_peer, Time now) const {
+    if (settling_.contains(hash)) return false;
+    const auto asked = asked_of_.find(hash);
+    if (asked == asked_of_.end()) return true;
+    return idle_peer && asked->second.peers == 1 && now - asked->second.since >= limits_.second_peer;
+}
+
+std::vector<BlockHash> BlockDownloads::ask(PeerNumber number, Time now) {
+    std::vector<BlockHash> asked;
+    Peer& peer = peers_[number];
+    const bool idle_peer = peer.requests.empty();
+    if (full() || peer.requests.size() >= quota(peer)) return asked;
+    for (const HeaderDesk::Missing& offer : peer.offers) {
+        if (peer.requests.size() >= quota(peer)) break;
+        if (peer.requests.contains(offer.hash) || !may_ask(offer.hash, idle_peer, now)) continue;
+        peer.requests.emplace(offer.hash, Request{offer.height, now});
+        if (peer.requests.size() == 1) peer.last_block = now;
+        Asked& entry = asked_of_[offer.hash];
+        ++entry.peers;
+        entry.since = now;
+        asked.push_back(offer.hash);
+    }
+    std::erase_if(peer.offers,
+                  [&](const HeaderDesk::Missing& offer) { return peer.requests.contains(offer.hash); });
+    return asked;
+}
+
+void BlockDownloads::drop_request(Peer& peer, const BlockHash& hash) {
+    if (peer.requests.erase(hash) == 0) return;
+    const auto asked = asked_of_.find(hash);
+    if (asked != asked_of_.end() && --asked->second.peers == 0) asked_of_.erase(asked);
+}
+
+std::optional<std::chrono::steady_clock::duration> BlockDownloads::receive(PeerNumber number,
+                                                                           const BlockHash& hash,
+                                                                           std::size_t bytes, Time now) {
+    Peer& peer = peers_[number];
+    const auto request = peer.requests.find(hash);
+    if (request == peer.requests.end()) return std::nullopt;
+    const auto took = now - request->second.since;
+    drop_request(peer, hash);
+    peer.last_block = now;
+    peer.average_bytes = peer.average_bytes == 0 ? bytes : (peer.average_bytes * 15 + bytes) / 16;
+    if (settling_.emplace(hash, bytes).second) delivered_bytes_ += bytes;
+    return took;
+}
+
+void BlockDownloads::decline(PeerNumber number, const BlockHash& hash) {
+    drop_request(peers_[number], hash);
+}
+
+void BlockDownloads::settle(const BlockHash& hash) {
+    const auto found = settling_.find(hash);
+    if (found == settling_.end()) return;
+    delivered_bytes_ -= found->second;
+    settling_.erase(found);
+    for (auto& [number, peer] : peers_) {
+        const auto offer = std::ranges::find(peer.offers, hash, &HeaderDesk::Missing::hash);
+        if (offer != peer.offers.end()) peer.offers.erase(offer);
+    }
+}
+
+void BlockDownloads::forget(PeerNumber number) {
+    const auto found = peers_.find(number);
+    if (found == peers_.end()) return;
+    while (!found->second.requests.empty()) {
+        const BlockHash hash = found->second.requests.begin()->first;
+        drop_request(found->second, hash);
+    }
+    peers_.erase(found);
+}
+
+std::size_t BlockDownloads::in_flight(PeerNumber number) const {
+    const auto found = peers_.find(number);
+    return found == peers_.end() ? 0 : found->second.requests.size();
+}
+
+std::vector<HeaderDesk::Missing> BlockDownloads::in_flight_of(PeerNumber number) const {
+    std::vector<HeaderDesk::Missing> blocks;
+    const auto found = peers_.find(number);
+    if (found == peers_.end()) return blocks;
+    for (const auto& [hash, request] : found->second.requests) blocks.push_back({hash, request.height});
+    std::ranges::sort(blocks, {}, &HeaderDesk::Missing::height);
+    return blocks;
+}
+
+std::optional<BlockDownloads::Time> BlockDownloads::waiting_since(PeerNumber number) const {
+    const auto found = peers_.find(number);
+    if (found == peers_.end() || found->second.requests.empty()) return std::nullopt;
+    return found->second.last_block;
+}
+
+bool BlockDownloads::has_offers(PeerNumber number) const {
+    const auto found = peers_.find(number);
+    return found != peers_.end() && !found->second.offers.empty();
+}
+
+}  // namespace blockpub

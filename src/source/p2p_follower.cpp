@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT
+#include "source/p2p_follower.hpp"
+
+#include "primitives/block.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+namespace blockpub {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr std::size_t kReach = 1024;  // blocks above the active chain that are asked for
+constexpr int kPatienceAlone = 10;    // timeouts that a block may take, when there is no other peer
+constexpr int kPatience = 2;
+
+}  // namespace
+
+void PeerBoard::show(std::vector<PeerRow> rows, const Totals& totals) {
+    const MutexLock lock(mutex_);
+    rows_ = std::move(rows);
+    totals_ = totals;
+}
+
+std::vector<PeerRow> PeerBoard::rows() const {
+    const MutexLock lock(mutex_);
+    return rows_;
+}
+
+PeerList::Totals PeerBoard::totals() const {
+    const MutexLock lock(mutex_);
+    return totals_;
+}
+
+Follower::Follower(FollowerOptions options, PeerNetwork& network, Chain& chain, const ChainParams& params,
+                   const Clock& clock, Logger& logger, ProgressSink* sink, PeerBoard& board)
+    : options_(std::move(options)),
+      network_(network),
+      post_(network.poster()),
+      chain_(chain),
+      params_(params),
+      clock_(clock),
+      log_(&logger, LogCategory::net),
+      board_(board),
+      progress_(options_.progress_every, log_, sink),
+      downloads_(options_.limits),
+      reading_since_(SteadyClock::now()) {
+    for (const PeerAddress& address : options_.peers) {
+        peers_.push_back(std::make_unique<Peer>(static_cast<std::uint32_t>(peers_.size()), address, params_,
+                                                options_.peer_timeout, static_cast<PeerHost&>(*this), log_));
+    }
+}
+
+std::unique_ptr<PeerConnection> Follower::dial(const PeerAddress& address,
+                                               PeerConnection::Handlers handlers) {
+    return network_.connect(address, options_.connect_timeout, std::move(handlers));
+}
+
+PeerSessionOptions Follower::session_options() {
+    std::random_device random;
+    PeerSessionOptions session;
+    session.magic = params_.magic;
+    session.timeout = options_.peer_timeout;
+    session.version.time = clock_.now_seconds();
+    session.version.nonce = std::uint64_t{random()} << 32 | random();
+    session.version.user_agent = options_.user_agent;
+    session.version.start_height = static_cast<std::int32_t>(chain_.status().tip.height.value);
+    session.version.relay = false;
+    return session;
+}
+
+void Follower::ask_chain(const Peer& peer, HeaderSyncHost::Question question) {
+    auto posted =
+        chain_.post_headers([this, post = post_, number = peer.number(), session = peer.session_number(),
+                             question = std::move(question)](HeaderDesk& desk) {
+            auto answer = std::make_shared<HeaderAnswer>(question(desk));
+            post([this, number, session, answer] {
+                if (Peer* const asked = find(number, session))
+                    asked->chain_answered(session, std::move(*answer));
+            });
+        });
+    if (!posted) chain_ended(posted.error());
+}
+
+/// The chain takes nothing any more. Its own line says why; peers have nothing to do then.
+void Follower::chain_ended(const Error& error) {
+    if (std::exchange(ended_, true) || error.code == Errc::stopped) return;
+    log_.error("No peer is followed from here on: {}", error.context);
+}
+
+void Follower::peer_ready(Peer&) {
+    show_board(SteadyClock::now());
+}
+
+void Follower::peer_lost(Peer& peer) {
+    downloads_.forget(peer.number());
+    show_board(SteadyClock::now());
+    plan();
+}
+
+void Follower::peer_chain_changed(Peer& peer, const HeaderAnswer& answer) {
+    downloads_.offer(peer.number(), answer.missing);
+    fill(peer);
+}
+
+Result<void> Follower::peer_block(Peer& peer, const SharedBytes& raw) {
+    auto block = ParsedBlock::parse(raw);
+    if (!block)
+        return fail(Errc::corrupt,
+                    fmt::format("it sent a block that does not decode: {}", block.error().context));
+    const BlockHash hash = block->hash();
+    const bool twice = downloads_.is_settling(hash);
+    if (!downloads_.receive(peer.number(), hash, raw.size(), SteadyClock::now()))
+        return fail(Errc::corrupt,
+                    fmt::format("it sent block {}, which it was not asked for", hash.display_hex()));
+    peer.note_block();
+    progress_.add(raw.size());
+    if (twice) return {};
+    auto delivered = chain_.deliver_block(
+        std::move(*block), [this, post = post_, number = peer.number(), session = peer.session_number(),
+                            hash](const DeliveredBlock& outcome) {
+            post([this, number, session, hash, outcome] { block_settled(number, session, hash, outcome); });
+        });
+    if (!delivered) chain_ended(delivered.error());
+    fill(peer);
+    if (downloads_.full()) {
+        for (const auto& other : peers_) other->update_pause();
+    }
+    return {};
+}
+
+void Follower::block_settled(std::uint32_t number, std::uint64_t session, const BlockHash& hash,
+                             const DeliveredBlock& outcome) {
+    const bool was_full = downloads_.full();
+    downloads_.settle(hash);
+    if (was_full && !downloads_.full()) {
+        reading_since_ = SteadyClock::now();
+        for (const auto& peer : peers_) peer->update_pause();
+    }
+    if (outcome.kind == DeliveredBlock::Kind::rejected) {
+        if (Peer* const peer = find(number, session)) {
+            peer->drop(
+                fmt::format("it sent block {}, which is invalid: {}", hash.display_hex(), outcome.reason),
+                Peer::Blame::peer);
+        }
+    }
+    fill_all();
+    const bool offers = std::ranges::any_of(
+        peers_, [this](const auto& peer) { return peer->ready() && downloads_.has_offers(peer->number()); });
+    if (!offers) plan();
+}
+
+void Follower::peer_lacks_block(Peer& peer, const BlockHash& hash) {
+    downloads_.decline(peer.number(), hash);
+    log_.debug("Peer {}: does not have block {}", peer.name(), hash.display_hex());
+}
+
+/// Asks the chain thread which blocks of the peers' chains are missing.
+void Follower::plan() {
+    if (planning_) {
+        plan_again_ = true;
+        return;
+    }
+    struct Question {
+        std::uint32_t peer;
+        std::uint64_t session;
+        BlockHash best;
+    };
+    std::vector<Question> questions;
+    for (const auto& peer : peers_) {
+        if (peer->ready() && peer->best() != nullptr)
+            questions.push_back({peer->number(), peer->session_number(), peer->best()->hash});
+    }
+    if (questions.empty() || ended_) return;
+    planning_ = true;
+    auto posted =
+        chain_.post_headers([this, post = post_, questions = std::move(questions)](HeaderDesk& desk) {
+            auto plan = std::make_shared<Plan>();
+            for (const Question& question : questions) {
+                const auto best = desk.find(question.best);
+                plan->entries.push_back({question.peer, question.session,
+                                         desk.missing_blocks(question.best, kReach), best && best->failed});
+            }
+            post([this, plan] { planned(std::move(*plan)); });
+        });
+    if (!posted) chain_ended(posted.error());
+}
+
+void Follower::planned(Plan plan_now) {
+    planning_ = false;
+    for (const Plan::Entry& entry : plan_now.entries) {
+        Peer* const peer = find(entry.peer, entry.session);
+        if (peer == nullptr) continue;
+        if (entry.failed) {
+            peer->drop("its chain has a block that is invalid here", Peer::Blame::peer);
+        } else {
+            downloads_.offer(entry.peer, entry.missing);
+        }
+    }
+    fill_all();
+    if (std::exchange(plan_again_, false)) plan();
+}
+
+void Follower::fill(Peer& peer) {
+    if (!peer.ready() || ended_) return;
+    const std::vector<BlockHash> hashes = downloads_.ask(peer.number(), SteadyClock::now());
+    if (!hashes.empty()) peer.request_blocks(hashes);
+}
+
+void Follower::fill_all() {
+    for (const auto& peer : peers_) fill(*peer);
+}
+
+/// A peer that was asked for blocks and sends nothing, or too little of them.
+void Follower::drop_slow(Peer& peer, Time now) {
+    const auto waiting = downloads_.waiting_since(peer.number());
+    if (!waiting || peer.paused()) return;
+    const auto whole_seconds = [&](Time since) {
+        return std::chrono::duration_cast<std::chrono::seconds>(now - since).count();
+    };
+    const Time asked = std::max(*waiting, reading_since_);
+    const Time heard = std::max(asked, peer.last_heard());
+    if (now - heard >= options_.peer_timeout) {
+        return peer.drop(fmt::format("stalled: it was asked for {} blocks and sent nothing for {} s",
+                                     downloads_.in_flight(peer.number()), whole_seconds(heard)),
+                         Peer::Blame::silence);
+    }
+    const int patience = ready_peers() > 1 ? kPatience : kPatienceAlone;
+    if (now - asked < patience * options_.peer_timeout) return;
+    peer.drop(fmt::format("too slow: it was asked for {} blocks and sent no whole one for {} s",
+                          downloads_.in_flight(peer.number()), whole_seconds(asked)),
+              Peer::Blame::silence);
+}
+
+void Follower::tick() {
+    const auto now = SteadyClock::now();
+    for (const auto& peer : peers_) {
+        if (ended_) break;
+        peer->tick(now);
+        if (peer->ready()) drop_slow(*peer, now);
+    }
+    show_board(now);
+    const ChainStatus status = chain_.status();
+    const std::uint64_t best_height = best_height_of_peers();
+    FollowProgress::State state{
+        .height = status.tip.height.value, .best_header = best_height, .peers = ready_peers()};
+    for (const auto& peer : peers_) {
+        if (const auto presync = peer->presync_height())
+            state.presync = std::max(state.presync, presync->value);
+    }
+    progress_.tick(state, now);
+    // Nothing under way, and yet not there: whatever was lost is asked for again.
+    if (downloads_.idle() && status.tip.height.value < best_height) plan();
+    fill_all();
+}
+
+void Follower::close() {
+    for (const auto& peer : peers_) peer->close();
+    board_.show({}, board_.totals());
+}
+
+void Follower::show_board(Time now) {
+    std::vector<PeerRow> rows;
+    PeerList::Totals totals;
+    const std::int64_t height = chain_.status().tip.height.value;
+    for (const auto& peer : peers_) {
+        const PeerList::Totals of_peer = peer->totals(now);
+        totals.bytes_sent += of_peer.bytes_sent;
+        totals.bytes_received += of_peer.bytes_received;
+        if (!peer->ready()) continue;
+        PeerRow row = peer->row(now);
+        if (row.synced_headers >= 0) row.synced_blocks = std::min(row.synced_headers, height);
+        for (const auto& block : downloads_.in_flight_of(peer->number()))
+            row.in_flight.push_back(block.height.value);
+        rows.push_back(std::move(row));
+    }
+    board_.show(std::move(rows), totals);
+}
+
+Peer* Follower::find(std::uint32_t number, std::uint64_t session) {
+    Peer* const peer = peers_[number].get();
+    return peer->session_number() == session ? peer : nullptr;
+}
+
+/// Of those whose chain is here as headers; 0 without any.
+std::uint64_t Follower::best_height_of_peers() const {
+    std::uint64_t best = 0;
+    for (const auto& peer : peers_) {
+        if (peer->ready() && peer->best() != nullptr)
+            best = std::max<std::uint64_t>(best, peer->best()->height.value);
+    }
+    return best;
+}
+
+std::size_t Follower::ready_peers() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(peers_, [](const auto& peer) { return peer->ready(); }));
+}
+
+}  // namespace blockpub

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "base/mutex.hpp"
+#include "chain/chain.hpp"
+#include "chain/services.hpp"
+#include "primitives/chain_params.hpp"
+#include "source/p2p_downloads.hpp"
+#include "source/p2p_network.hpp"
+#include "source/p2p_peer.hpp"
+#include "source/p2p_progress.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace blockpub {
+
+/// Peers as others see them, replaced as a whole.
+/// Thread safety: every method from any thread. Blocking: never for longer than a copy takes.
+class PeerBoard final : public PeerList {
+ public:
+    void show(std::vector<PeerRow> rows, const Totals& totals) BLOCKPUB_EXCLUDES(mutex_);
+    [[nodiscard]] std::vector<PeerRow> rows() const override BLOCKPUB_EXCLUDES(mutex_);
+    [[nodiscard]] Totals totals() const override BLOCKPUB_EXCLUDES(mutex_);
+
+ private:
+    mutable Mutex mutex_;
+    std::vector<PeerRow> rows_ BLOCKPUB_GUARDED_BY(mutex_);
+    Totals totals_ BLOCKPUB_GUARDED_BY(mutex_);
+};
+
+struct FollowerOptions {
+    std::vector<PeerAddress> peers;
+    std::chrono::milliseconds connect_timeout{5000};
+    std::chrono::milliseconds peer_timeout{60'000};
+    std::string user_agent;
+    std::chrono::milliseconds progress_every{5000};
+    BlockDownloads::Limits limits;
+};
+
+/// Brings the blocks of peers into the chain: headers first, then blocks from all that have them, to the tip
+/// and on.
+///
+/// A peer's blocks are taken along its own chain, so that one that shows headers and keeps the blocks holds
+/// up nobody but itself. What is received goes to the chain thread at once, in any order. Thread safety: the
+/// network's thread only, but for what the board shows. Ownership: borrows all that it is made with.
+/// Blocking: never. Errors: a peer's are logged by the peer; those of the chain end the following, with one
+/// line.
+class Follower final : private PeerHost {
+ public:
+    using Time = std::chrono::steady_clock::time_point;
+
+    Follower(FollowerOptions options, PeerNetwork& network, Chain& chain, const ChainParams& params,
+             const Clock& clock, Logger& logger, ProgressSink* sink, PeerBoard& board);
+
+    /// What is due by now. To be called about once a second.
+    void tick();
+    /// Ends all sessions.
+    void close();
+
+ private:
+    /// What the chain thread says of all peers' chains at once.
+    struct Plan {
+        struct Entry {
+            std::uint32_t peer = 0;
+            std::uint64_t session = 0;
+            std::vector<HeaderDesk::Missing> missing;
+            bool failed = false;
+        };
+        std::vector<Entry> entries;
+    };
+
+    std::unique_ptr<PeerConnection> dial(const PeerAddress& address,
+                                         PeerConnection::Handlers handlers) override;
+    PeerSessionOptions session_options() override;
+    void ask_chain(const Peer& peer, HeaderSyncHost::Question question) override;
+    std::int64_t now_seconds() const override { return clock_.now_seconds(); }
+    bool reading_paused() const override { return downloads_.full(); }
+    void peer_ready(Peer& peer) override;
+    void peer_lost(Peer& peer) override;
+    void peer_chain_changed(Peer& peer, const HeaderAnswer& answer) override;
+    Result<void> peer_block(Peer& peer, const SharedBytes& raw) override;
+    void peer_lacks_block(Peer& peer, const BlockHash& hash) override;
+
+    void chain_ended(const Error& error);
+    void block_settled(std::uint32_t peer, std::uint64_t session, const BlockHash& hash,
+                       const DeliveredBlock& outcome);
+    void plan();
+    void planned(Plan plan);
+    void fill(Peer& peer);
+    void fill_all();
+    void drop_slow(Peer& peer, Time now);
+    void show_board(Time now);
+    [[nodiscard]] Peer* find(std::uint32_t number, std::uint64_t session);
+    [[nodiscard]] std::uint64_t best_height_of_peers() const;
+    [[nodiscard]] std::size_t ready_peers() const;
+
+    const FollowerOptions options_;
+    PeerNetwork& network_;
+    const PeerNetwork::Poster post_;
+    Chain& chain_;
+    const ChainParams& params_;
+    const Clock& clock_;
+    const Log log_;
+    PeerBoard& board_;
+    FollowProgress progress_;
+
+    BlockDownloads downloads_;
+    std::vector<std::unique_ptr<Peer>> peers_;
+    bool planning_ = false;
+    bool plan_again_ = false;
+    bool ended_ = false;
+    Time reading_since_{};  // since when reading was not paused for all
+};
+
+}  // namespace blockpub

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+#include "source/p2p_network.hpp"
+
+#include "base/thread.hpp"
+
+#include <boost/asio/connect.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
+#include <fmt/format.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <atomic>
+#include <charconv>
+#include <deque>
+#include <optional>
+#include <thread>
+#include <utility>  // before Asio, which relies on it
+
+namespace blockpub {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+namespace {
+
+constexpr std::size_t kReadBuffer = std::size_t{256} << 10;
+constexpr std::size_t kMostUnsent = std::size_t{8} << 20;
+/// Bytes that nobody acknowledges for so long end a connection: the network was cut.
+constexpr int kCutAfterMs = 60'000;
+
+std::string name_of(const tcp::endpoint& endpoint) {
+    error_code ignored;
+    return PeerAddress{endpoint.address().to_string(ignored), endpoint.port()}.text();
+}
+
+/// One connection. Handlers of Asio hold it, its owner holds a Handle.
+class Link : public std::enable_shared_from_this<Link> {
+ public:
+    Link(asio::io_context& context, PeerAddress address, PeerConnection::Handlers handlers)
+        : address_(std::move(address)),
+          handlers_(std::move(handlers)),
+          resolver_(context),
+          socket_(context),
+          timer_(context),
+          buffer_(kReadBuffer) {}
+
+    void open(std::chrono::milliseconds timeout);
+    void send(std::vector<std::uint8_t> bytes);
+    void pause(bool paused);
+    [[nodiscard]] bool paused() const { return paused_; }
+    /// Ends it; nobody is told.
+    void abandon();
+
+ private:
+    void connect(const tcp::resolver::results_type& found);
+    void connected();
+    void read();
+    void write();
+    void fail(std::string reason);
+
+    const PeerAddress address_;
+    PeerConnection::Handlers handlers_;
+    tcp::resolver resolver_;
+    tcp::socket socket_;
+    asio::steady_timer timer_;
+    std::vector<std::uint8_t> buffer_;
+    std::deque<std::vector<std::uint8_t>> unsent_;
+    std::size_t unsent_bytes_ = 0;
+    bool ended_ = false;
+    bool open_ = false;
+    bool paused_ = false;
+    bool reading_ = false;
+    bool writing_ = false;
+};
+
+void Link::open(std::chrono::milliseconds timeout) {
+    timer_.expires_after(timeout);
+    timer_.async_wait([self = shared_from_this(), timeout](const error_code& error) {
+        if (error || self->open_) return;
+        self->fail(
+            fmt::format("no answer within {} s: is the address right, and does a firewall stand between?",
+                        std::chrono::duration<double>(timeout).count()));
+    });
+    resolver_.async_resolve(
+        address_.host, std::to_string(address_.port),
+        [self = shared_from_this()](const error_code& error, const auto& found) {
+            if (self->ended_) return;
+            if (error) return self->fail(fmt::format("the host is not found: {}", error.message()));
+            self->connect(found);
+        });
+}
+
+void Link::connect(const tcp::resolver::results_type& found) {
+    asio::async_connect(socket_, found, [self = shared_from_this()](const error_code& error, const auto&) {
+        if (self->ended_) return;
+        if (!error) return self->connected();
+        if (error == asio::error::connection_refused) {
+            return self->fail(
+                "connection refused: no node listens there; is it running, and with -listen=1? (One that was "
+                "itself given -connect does not listen.)");
+        }
+        self->fail(error.message());
+    });
+}
+
+void Link::connected() {
+    open_ = true;
+    timer_.cancel();
+    error_code error;
+    socket_.set_option(tcp::no_delay(true), error);
+    socket_.set_option(asio::socket_base::keep_alive(true), error);
+    const int cut_after = kCutAfterMs;
+    static_cast<void>(
+        ::setsockopt(socket_.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &cut_after, sizeof cut_after));
+    const tcp::endpoint local = socket_.local_endpoint(error);
+    const tcp::endpoint remote = socket_.remote_endpoint(error);
+    if (error) return fail(error.message());
+    handlers_.connected(name_of(local), name_of(remote));
+    read();
+    write();
+}
+
+void Link::read() {
+    if (ended_ || !open_ || paused_ || reading_) return;
+    reading_ = true;
+    socket_.async_read_some(asio::buffer(buffer_),
+                            [self = shared_from_this()](const error_code& error, std::size_t size) {
+                                self->reading_ = false;
+                                if (self->ended_) return;
+                                if (error == asio::error::eof) return self->fail("it closed the connection");
+                                if (error) return self->fail(error.message());
+                                self->handlers_.received(ByteSpan(self->buffer_).first(size));
+                                self->read();
+                            });
+}
+
+void Link::send(std::vector<std::uint8_t> bytes) {
+    if (ended_) return;
+    unsent_bytes_ += bytes.size();
+    unsent_.push_back(std::move(bytes));
+    if (unsent_bytes_ > kMostUnsent) {
+        // Not from within the owner's call.
+        asio::post(socket_.get_executor(), [self = shared_from_this()] {
+            self->fail(fmt::format("it does not read what it is sent: {} bytes wait", self->unsent_bytes_));
+        });
+        return;
+    }
+    write();
+}
+
+void Link::write() {
+    if (ended_ || !open_ || writing_ || unsent_.empty()) return;
+    writing_ = true;
+    asio::async_write(socket_, asio::buffer(unsent_.front()),
+                      [self = shared_from_this()](const error_code& error, std::size_t) {
+                          self->writing_ = false;
+                          if (self->ended_) return;
+                          if (error) return self->fail(error.message());
+                          self->unsent_bytes_ -= self->unsent_.front().size();
+                          self->unsent_.pop_front();
+                          self->write();
+                      });
+}
+
+void Link::pause(bool paused) {
+    paused_ = paused;
+    read();
+}
+
+void Link::fail(std::string reason) {
+    if (ended_) return;
+    const auto closed = std::move(handlers_.closed);
+    abandon();
+    closed(std::move(reason));
+}
+
+void Link::abandon() {
+    ended_ = true;
+    error_code ignored;
+    timer_.cancel();
+    resolver_.cancel();
+    socket_.close(ignored);
+}
+
+class Handle final : public PeerConnection {
+ public:
+    explicit Handle(std::shared_ptr<Link> link) : link_(std::move(link)) {}
+    ~Handle() override { link_->abandon(); }
+    void send(std::vector<std::uint8_t> bytes) override { link_->send(std::move(bytes)); }
+    void pause(bool paused) override { link_->pause(paused); }
+    bool paused() const override { return link_->paused(); }
+
+ private:
+    std::shared_ptr<Link> link_;
+};
+
+}  // namespace
+
+Result<PeerAddress> PeerAddress::parse(std::string_view text, std::uint16_t default_port) {
+    const auto wrong = [&] {
+        return blockpub::fail(Errc::invalid_argument,
+                              fmt::format("{} is no address of a node: give <host>, <host>:<port> or "
+                                          "[<v6 address>]:<port>",
+                                          text));
+    };
+    PeerAddress address{.host = std::string(text), .port = default_port};
+    std::string_view port;
+    if (text.starts_with('[')) {
+        const std::size_t end = text.find(']');
+        if (end == std::string_view::npos) return wrong();
+        address.host = text.substr(1, end - 1);
+        const std::string_view rest = text.substr(end + 1);
+        if (!rest.empty() && (rest[0] != ':' || rest.size() == 1)) return wrong();
+        if (!rest.empty()) port = rest.substr(1);
+    } else if (const std::size_t colon = text.find(':');
+               colon != std::string_view::npos && text.find(':', colon + 1) == std::string_view::npos) {
+        address.host = text.substr(0, colon);
+        port = text.substr(colon + 1);
+        if (port.empty()) return wrong();
+    }
+    if (address.host.empty() || address.host.find_first_of(" /@") != std::string::npos) return wrong();
+    if (port.empty()) return address;
+    const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), address.port);
+    if (error != std::errc() || end != port.data() + port.size() || address.port == 0) return wrong();
+    return address;
+}
+
+std::string PeerAddress::text() const {
+    const bool v6 = host.find(':') != std::string::npos;
+    return fmt::format(fmt::runtime(v6 ? "[{}]:{}" : "{}:{}"), host, port);
+}
+
+struct PeerNetwork::Impl {
+    Impl(std::chrono::milliseconds every, std::function<void()> tick_function)
+        : work(asio::make_work_guard(context)),
+          timer(context),
+          tick(every),
+          on_tick(std::move(tick_function)) {}
+
+    void wait_for_tick() {
+        timer.expires_after(tick);
+        timer.async_wait([this](const error_code& error) {
+            if (error) return;
+            on_tick();
+            wait_for_tick();
+        });
+    }
+
+    asio::io_context context{1};
+    asio::executor_work_guard<asio::io_context::executor_type> work;
+    asio::steady_timer timer;
+    const std::chrono::milliseconds tick;
+    const std::function<void()> on_tick;
+    std::atomic<bool> stopped{false};
+    std::jthread thread;
+};
+
+PeerNetwork::PeerNetwork(std::chrono::milliseconds tick, std::function<void()> on_tick)
+    : impl_(std::make_shared<Impl>(tick, std::move(on_tick))) {}
+
+PeerNetwork::~PeerNetwork() {
+    stop([] {});
+}
+
+void PeerNetwork::start() {
+    impl_->wait_for_tick();
+    impl_->thread =
+        start_thread("p2p", [impl = impl_.get()](const std::stop_token&) { impl->context.run(); });
+}
+
+void PeerNetwork::stop(std::function<void()> last) {
+    if (impl_->stopped.exchange(true)) return;
+    asio::post(impl_->context, [impl = impl_.get(), last = std::move(last)] {
+        last();
+        impl->context.stop();
+    });
+    if (impl_->thread.joinable()) impl_->thread.join();
+}
+
+PeerNetwork::Poster PeerNetwork::poster() const {
+    return [weak = std::weak_ptr<Impl>(impl_)](std::function<void()> function) {
+        const auto impl = weak.lock();
+        if (impl && !impl->stopped) asio::post(impl->context, std::move(function));
+    };
+}
+
+std::unique_ptr<PeerConnection> PeerNetwork::connect(const PeerAddress& address,
+                                                     std::chrono::milliseconds timeout,
+                                                     PeerConnection::Handlers handlers) {
+    auto link = std::make_shared<Link>(impl_->context, address, std::move(handlers));
+    link->open(timeout);
+    return std::make_unique<Handle>(std::move(link));
+}
+
+}  // namespace blockpub

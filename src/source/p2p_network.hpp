@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <blockpub/bytes.hpp>
+#include <blockpub/result.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace blockpub {
+
+/// Where a peer is called.
+struct PeerAddress {
+    std::string host;  ///< a name, or an address without brackets
+    std::uint16_t port = 0;
+
+    /// `host`, `host:port`, `[v6]` or `[v6]:port`. Errors: invalid_argument.
+    [[nodiscard]] static Result<PeerAddress> parse(std::string_view text, std::uint16_t default_port);
+    /// With brackets where the host is a v6 address.
+    [[nodiscard]] std::string text() const;
+};
+
+/// A TCP connection that is made, or being made, to a peer. Destroying it closes it.
+/// Thread safety: the network's thread only. Blocking: never.
+class PeerConnection {
+ public:
+    /// All are called on the network's thread, never from within a call of the connection, and not after it
+    /// is destroyed.
+    struct Handlers {
+        std::function<void(std::string local, std::string remote)> connected;
+        std::function<void(ByteSpan)> received;
+        /// It could not be made, or has ended: one clause that says why. The last call.
+        std::function<void(std::string reason)> closed;
+    };
+    virtual ~PeerConnection() = default;
+    virtual void send(std::vector<std::uint8_t> bytes) = 0;
+    /// While paused nothing is read, so that the peer's bytes wait with the peer.
+    virtual void pause(bool paused) = 0;
+    [[nodiscard]] virtual bool paused() const = 0;
+};
+
+/// The thread `p2p`, its clock tick, and connections of peers.
+///
+/// Thread safety: post and stop from any thread; connect on the network's own.
+/// Blocking: stop waits for the handler that runs.
+class PeerNetwork {
+ public:
+    /// `on_tick` runs on the thread each `tick`, from start() on.
+    PeerNetwork(std::chrono::milliseconds tick, std::function<void()> on_tick);
+    ~PeerNetwork();
+    PeerNetwork(const PeerNetwork&) = delete;
+    PeerNetwork& operator=(const PeerNetwork&) = delete;
+
+    void start();
+    /// Ends the thread; what was posted and has not run never will. `last` runs on the thread as its last
+    /// work: what belongs to it ends there. Repeated calls do nothing.
+    void stop(std::function<void()> last);
+
+    /// Runs a function on the thread, soon. Copies may outlive the network: then nothing happens.
+    using Poster = std::function<void(std::function<void()>)>;
+    [[nodiscard]] Poster poster() const;
+    [[nodiscard]] std::unique_ptr<PeerConnection> connect(const PeerAddress& address,
+                                                          std::chrono::milliseconds timeout,
+                                                          PeerConnection::Handlers handlers);
+
+ private:
+    struct Impl;
+    std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace blockpub

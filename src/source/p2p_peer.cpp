@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+#include "source/p2p_peer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace blockpub {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr milliseconds kFirstPause{500};
+constexpr milliseconds kLongestPause{30'000};
+constexpr milliseconds kFirstFaultPause{10'000};
+constexpr milliseconds kLongestFaultPause{600'000};
+constexpr minutes kForgiven{10};  // a session of so long makes up for faults
+constexpr minutes kSameReasonAgain{10};
+
+milliseconds doubled(milliseconds first, unsigned times, milliseconds longest) {
+    return std::min<milliseconds>(first * (1 << std::min(times, 16U)), longest);
+}
+
+}  // namespace
+
+Peer::Peer(std::uint32_t number, PeerAddress address, const ChainParams& params, milliseconds timeout,
+           PeerHost& host, const Log& log)
+    : number_(number),
+      address_(std::move(address)),
+      name_(address_.text()),
+      params_(params),
+      timeout_(timeout),
+      host_(host),
+      log_(log) {}
+
+void Peer::call() {
+    ++session_number_;
+    connection_ = host_.dial(address_, {.connected =
+                                            [this](std::string local, std::string remote) {
+                                                connected(std::move(local), std::move(remote));
+                                            },
+                                        .received = [this](ByteSpan bytes) { received(bytes); },
+                                        .closed = [this](const std::string& reason) { closed(reason); }});
+}
+
+void Peer::connected(std::string local, std::string remote) {
+    local_ = std::move(local);
+    remote_ = std::move(remote);
+    connected_at_ = host_.now_seconds();
+    last_sent_ = last_received_ = last_block_ = 0;
+    session_.emplace(host_.session_options(), static_cast<PeerSessionHost&>(*this), SteadyClock::now());
+    session_->begin();
+}
+
+void Peer::received(ByteSpan bytes) {
+    if (!session_) return;
+    last_received_ = host_.now_seconds();
+    settle(session_->receive(bytes, SteadyClock::now()));
+}
+
+void Peer::closed(const std::string& reason) {
+    if (session_ && !session_->anything_received()) {
+        return end(
+            fmt::format("{} before it said a word: a node of another chain than {} does so, one that has "
+                        "banned this address, and the port of a node's RPC",
+                        reason, params_.name),
+            Blame::network);
+    }
+    end(reason, Blame::network);
+}
+
+void Peer::drop(const std::string& reason, Blame blame) {
+    if (connection_) end(reason, blame);
+}
+
+void Peer::close() {
+    closed_ = true;
+    headers_.reset();
+    session_.reset();
+    connection_.reset();
+}
+
+/// Ends the session where its own result says so.
+void Peer::settle(const Result<void>& result) {
+    if (result) return update_pause();
+    const bool faulty = result.error().code == Errc::corrupt;
+    end(result.error().context, faulty ? Blame::peer : Blame::silence);
+}
+
+void Peer::end(const std::string& reason, Blame blame) {
+    const bool was_ready = ready();
+    const auto now = SteadyClock::now();
+    const bool lasted = was_ready && now - ready_since_ >= kForgiven;
+    if (lasted) faults_ = 0;
+    if (lasted || (was_ready && blame == Blame::network)) failures_ = 0;
+    const milliseconds pause = blame == Blame::peer ? doubled(kFirstFaultPause, faults_++, kLongestFaultPause)
+                                                    : doubled(kFirstPause, failures_++, kLongestPause);
+    next_call_ = now + pause;
+    past_ = totals(now);
+    headers_.reset();
+    session_.reset();
+    connection_.reset();
+    ++session_number_;
+    log_end(reason, pause);
+    if (was_ready) host_.peer_lost(*this);
+}
+
+void Peer::log_end(const std::string& reason, milliseconds pause) {
+    const auto now = SteadyClock::now();
+    if (reason == last_reason_ && now - last_reason_logged_ < kSameReasonAgain) {
+        log_.debug("Peer {}: {}", name_, reason);
+        return;
+    }
+    last_reason_ = reason;
+    last_reason_logged_ = now;
+    log_.warning("Peer {}: {}. Trying again in {:.1f} s.", name_, reason,
+                 std::chrono::duration<double>(pause).count());
+}
+
+void Peer::tick(Time now) {
+    if (closed_) return;
+    if (!connection_) {
+        if (now >= next_call_) call();
+        return;
+    }
+    if (!session_ || connection_->paused()) return;
+    if (auto ticked = session_->tick(now); !ticked) return settle(ticked);
+    if (headers_) settle(headers_->tick(now));
+}
+
+void Peer::send_bytes(std::vector<std::uint8_t> bytes) {
+    last_sent_ = host_.now_seconds();
+    connection_->send(std::move(bytes));
+}
+
+void Peer::session_ready() {
+    ready_since_ = SteadyClock::now();
+    last_reason_.clear();
+    const PeerVersion& peer = *session_->peer();
+    log_.info("Peer {}: connected to {}, height {}", name_, peer.user_agent, peer.start_height);
+    headers_.emplace(params_, timeout_, static_cast<HeaderSyncHost&>(*this));
+    headers_->begin(ready_since_);
+    host_.peer_ready(*this);
+}
+
+Result<void> Peer::session_message(const PeerMessage& message) {
+    const std::string_view name = message.name.view();
+    const ByteSpan payload = message.payload.bytes();
+    if (name == "headers") {
+        auto headers = decode_headers(payload);
+        if (!headers) return forward_error(headers);
+        return headers_->take(std::move(*headers), SteadyClock::now());
+    }
+    if (name == "inv") return take_inventory(payload);
+    if (name == "block") return host_.peer_block(*this, message.payload);
+    if (name == "notfound") return take_not_found(payload);
+    return {};
+}
+
+Result<void> Peer::take_inventory(ByteSpan payload) {
+    const auto items = decode_inventory(payload);
+    if (!items) return std::unexpected(items.error());
+    const InventoryItem* last_block = nullptr;
+    for (const InventoryItem& item : *items) {
+        if (item.is_block()) {
+            last_block = &item;
+        } else if (item.type == InventoryItem::transaction ||
+                   item.type == InventoryItem::witness_transaction) {
+            return fail(Errc::corrupt, "it announced transactions after it was told not to");
+        }
+    }
+    if (last_block == nullptr) return {};
+    return headers_->announced(last_block->block_hash());
+}
+
+Result<void> Peer::take_not_found(ByteSpan payload) {
+    const auto items = decode_inventory(payload);
+    if (!items) return std::unexpected(items.error());
+    for (const InventoryItem& item : *items) {
+        if (item.is_block()) host_.peer_lacks_block(*this, item.block_hash());
+    }
+    return {};
+}
+
+void Peer::send_get_headers(const GetHeaders& message) {
+    session_->send("getheaders", encode_get_headers(message));
+}
+
+void Peer::request_blocks(const std::vector<BlockHash>& hashes) {
+    std::vector<InventoryItem> items;
+    items.reserve(hashes.size());
+    for (const BlockHash& hash : hashes) items.push_back(wanted_block(hash));
+    session_->send("getdata", encode_inventory(items));
+}
+
+void Peer::ask_chain(Question question) {
+    host_.ask_chain(*this, std::move(question));
+}
+
+void Peer::peer_chain_changed(const HeaderAnswer& answer) {
+    host_.peer_chain_changed(*this, answer);
+}
+
+void Peer::chain_answered(std::uint64_t session, HeaderAnswer answer) {
+    if (session != session_number_ || !headers_) return;
+    settle(headers_->answer(std::move(answer), SteadyClock::now()));
+}
+
+void Peer::update_pause() {
+    if (!session_ || !connection_) return;
+    const bool pause = host_.reading_paused() || (headers_ && headers_->asking_chain());
+    if (pause == connection_->paused()) return;
+    if (!pause) {
+        const auto now = SteadyClock::now();
+        session_->resume(now);
+        if (headers_) headers_->resume(now);
+    }
+    connection_->pause(pause);
+}
+
+const HeaderDesk::Point* Peer::best() const {
+    return headers_ && headers_->best() ? &*headers_->best() : nullptr;
+}
+
+std::optional<Height> Peer::presync_height() const {
+    return headers_ ? headers_->presync_height() : std::nullopt;
+}
+
+PeerList::Totals Peer::totals(Time now) const {
+    PeerList::Totals totals = past_;
+    if (!session_) return totals;
+    const PeerSessionStats stats = session_->stats(now);
+    totals.bytes_sent += stats.bytes_sent;
+    totals.bytes_received += stats.bytes_received;
+    return totals;
+}
+
+PeerRow Peer::row(Time now) const {
+    const PeerVersion& peer = *session_->peer();
+    PeerSessionStats stats = session_->stats(now);
+    PeerRow row;
+    row.number = number_;
+    row.address = name_;
+    row.local_address = local_;
+    row.v6 = remote_.starts_with('[');
+    row.services = peer.services;
+    row.protocol = peer.protocol;
+    row.user_agent = peer.user_agent;
+    row.start_height = peer.start_height;
+    row.time_offset = peer.time == 0 ? 0 : peer.time - connected_at_;
+    row.connected_at = connected_at_;
+    row.last_sent = last_sent_;
+    row.last_received = last_received_;
+    row.last_block = last_block_;
+    row.bytes_sent = stats.bytes_sent;
+    row.bytes_received = stats.bytes_received;
+    row.sent_by_message = std::move(stats.sent_by_message);
+    row.received_by_message = std::move(stats.received_by_message);
+    row.ping = stats.ping;
+    row.least_ping = stats.least_ping;
+    row.ping_under_way = stats.ping_under_way;
+    row.fee_filter = stats.fee_filter;
+    if (const auto presync = presync_height()) row.presynced_headers = presync->value;
+    if (const HeaderDesk::Point* const last = best()) row.synced_headers = last->height.value;
+    return row;
+}
+
+}  // namespace blockpub

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/log.hpp"
+#include "chain/services.hpp"
+#include "source/p2p_header_sync.hpp"
+#include "source/p2p_network.hpp"
+#include "source/p2p_session.hpp"
+
+#include <blockpub/bytes.hpp>
+#include <blockpub/result.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace blockpub {
+
+class Peer;
+
+/// What the peers share, and whom they tell. Calls come from the network's thread, not from within a call of
+/// the peer that could end its session.
+class PeerHost {
+ public:
+    virtual ~PeerHost() = default;
+    [[nodiscard]] virtual std::unique_ptr<PeerConnection> dial(const PeerAddress& address,
+                                                               PeerConnection::Handlers handlers) = 0;
+    /// What is told of ourselves to the next peer.
+    [[nodiscard]] virtual PeerSessionOptions session_options() = 0;
+    /// The answer goes to Peer::chain_answered, unless the session has ended by then.
+    virtual void ask_chain(const Peer& peer, HeaderSyncHost::Question question) = 0;
+    [[nodiscard]] virtual std::int64_t now_seconds() const = 0;
+    /// Whether no peer is to be read from just now.
+    [[nodiscard]] virtual bool reading_paused() const = 0;
+
+    virtual void peer_ready(Peer& peer) = 0;
+    virtual void peer_lost(Peer& peer) = 0;
+    virtual void peer_chain_changed(Peer& peer, const HeaderAnswer& answer) = 0;
+    /// An Error ends the session: the peer is to blame.
+    [[nodiscard]] virtual Result<void> peer_block(Peer& peer, const SharedBytes& raw) = 0;
+    virtual void peer_lacks_block(Peer& peer, const BlockHash& hash) = 0;
+};
+
+/// One node that is followed: calls it, talks to it, and calls again after a while whatever happens.
+///
+/// Thread safety: the network's thread only. Ownership: borrows the host and what it is made with.
+/// Blocking: never. Errors: are logged, with what comes next.
+class Peer final : private PeerSessionHost, private HeaderSyncHost {
+ public:
+    using Time = std::chrono::steady_clock::time_point;
+    enum class Blame : std::uint8_t {
+        network,  ///< the connection ended: it is called again soon
+        silence,  ///< it did not answer in time: after ever longer pauses
+        peer,     ///< it sent what no honest node sends: it is called again after a longer while
+    };
+
+    Peer(std::uint32_t number, PeerAddress address, const ChainParams& params,
+         std::chrono::milliseconds timeout, PeerHost& host, const Log& log);
+
+    /// What is due by now: a call, a ping, the end of a session that waits for too long.
+    void tick(Time now);
+    void drop(const std::string& reason, Blame blame);
+    /// Ends it for good, without a word in the log.
+    void close();
+    /// Requires: ready().
+    void request_blocks(const std::vector<BlockHash>& hashes);
+    /// `session`: as it was when the chain was asked; what is older is passed over.
+    void chain_answered(std::uint64_t session, HeaderAnswer answer);
+    /// Reads on, or not: see PeerHost::reading_paused().
+    void update_pause();
+
+    [[nodiscard]] std::uint32_t number() const { return number_; }
+    /// Counts the sessions: what is asked in one must not be answered into the next.
+    [[nodiscard]] std::uint64_t session_number() const { return session_number_; }
+    [[nodiscard]] bool ready() const { return session_ && session_->ready(); }
+    [[nodiscard]] const std::string& name() const& { return name_; }
+    /// The peer's last header that is in the tree; null before there is one.
+    [[nodiscard]] const HeaderDesk::Point* best() const;
+    [[nodiscard]] std::optional<Height> presync_height() const;
+    /// When the peer was last heard, or its time began anew. Requires: ready().
+    [[nodiscard]] Time last_heard() const { return session_->last_received(); }
+    [[nodiscard]] bool paused() const { return connection_ && connection_->paused(); }
+    void note_block() { last_block_ = host_.now_seconds(); }
+    /// Bytes of all sessions.
+    [[nodiscard]] PeerList::Totals totals(Time now) const;
+    /// For getpeerinfo. Requires: ready().
+    [[nodiscard]] PeerRow row(Time now) const;
+
+ private:
+    void send_bytes(std::vector<std::uint8_t> bytes) override;
+    void session_ready() override;
+    [[nodiscard]] Result<void> session_message(const PeerMessage& message) override;
+    void send_get_headers(const GetHeaders& message) override;
+    void ask_chain(Question question) override;
+    void peer_chain_changed(const HeaderAnswer& answer) override;
+    [[nodiscard]] std::int64_t now_seconds() const override { return host_.now_seconds(); }
+
+    void call();
+    void connected(std::string local, std::string remote);
+    void received(ByteSpan bytes);
+    void closed(const std::string& reason);
+    void end(const std::string& reason, Blame blame);
+    void settle(const Result<void>& result);
+    [[nodiscard]] Result<void> take_inventory(ByteSpan payload);
+    [[nodiscard]] Result<void> take_not_found(ByteSpan payload);
+    [[nodiscard]] std::chrono::milliseconds pause_before_call();
+    void log_end(const std::string& reason, std::chrono::milliseconds pause);
+
+    const std::uint32_t number_;
+    const PeerAddress address_;
+    const std::string name_;
+    const ChainParams& params_;
+    const std::chrono::milliseconds timeout_;
+    PeerHost& host_;
+    const Log log_;
+
+    std::unique_ptr<PeerConnection> connection_;
+    std::optional<PeerSession> session_;
+    std::optional<HeaderSync> headers_;
+    std::uint64_t session_number_ = 0;
+    bool closed_ = false;
+    Time next_call_{};
+    unsigned failures_ = 0;  // since a session was ready
+    unsigned faults_ = 0;    // of the peer itself
+    Time ready_since_{};
+    PeerList::Totals past_;  // of sessions that have ended
+    std::string last_reason_;
+    Time last_reason_logged_{};
+    // Of the session, for people.
+    std::string local_;
+    std::string remote_;
+    std::int64_t connected_at_ = 0;
+    std::int64_t last_sent_ = 0;
+    std::int64_t last_received_ = 0;
+    std::int64_t last_block_ = 0;
+};
+
+}  // namespace blockpub

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/log.hpp"
+#include "source/progress.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+
+namespace blockpub {
+
+/// Says how far the following of peers has come, while it is behind, and once when it has caught up.
+/// Thread safety: one thread at a time. Ownership: borrows the sink, which may be null. Units: bytes.
+class FollowProgress {
+ public:
+    using Time = std::chrono::steady_clock::time_point;
+
+    /// `every`: between two lines in the log.
+    FollowProgress(std::chrono::milliseconds every, const Log& log, ProgressSink* sink)
+        : every_(every), log_(log), sink_(sink) {}
+
+    struct State {
+        std::uint64_t height = 0;
+        std::uint64_t best_header = 0;
+        std::uint32_t presync = 0;  ///< height of headers that are looked at for the first time; 0 for none
+        std::size_t peers = 0;
+    };
+    /// A block of so many bytes has arrived.
+    void add(std::size_t bytes) { bytes_ += bytes; }
+    /// To be called about once a second.
+    void tick(const State& state, Time now);
+
+ private:
+    struct Sample {
+        Time time;
+        std::uint64_t height;
+        std::uint64_t bytes;
+    };
+    [[nodiscard]] std::string line(const State& state, Time now);
+    void say_caught_up(const State& state);
+
+    const std::chrono::milliseconds every_;
+    const Log log_;
+    ProgressSink* const sink_;
+    std::uint64_t bytes_ = 0;
+    std::deque<Sample> samples_;
+    Time next_line_{};
+    bool behind_ = false;
+    bool shown_ = false;  // something stands in the sink
+    std::uint64_t caught_up_from_ = 0;
+};
+
+}  // namespace blockpub

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+#include "source/p2p_session.hpp"
+
+#include "base/check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <random>
+
+namespace blockpub {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::microseconds;
+using std::chrono::seconds;
+
+// The first versions with a message or a habit.
+constexpr std::uint32_t kLeastProtocol = 70001;  // ping with nonce, and nodes of the last ten years
+constexpr std::uint32_t kSendHeadersProtocol = 70012;
+
+/// Names that are counted by themselves: whoever makes up others fills no table.
+constexpr std::array<std::string_view, 24> kKnownNames{
+    "version",     "verack",   "wtxidrelay",  "sendaddrv2", "sendheaders", "sendcmpct",
+    "sendtxrcncl", "ping",     "pong",        "getheaders", "headers",     "getblocks",
+    "inv",         "getdata",  "notfound",    "block",      "tx",          "feefilter",
+    "cmpctblock",  "blocktxn", "getblocktxn", "addr",       "addrv2",      "mempool"};
+
+std::string_view counted_name(std::string_view name) {
+    return std::ranges::find(kKnownNames, name) == kKnownNames.end() ? std::string_view("*other*") : name;
+}
+
+std::uint64_t random_nonce() {
+    std::random_device device;
+    return (std::uint64_t{device()} << 32 | device()) | 1;  // never 0
+}
+
+void count(PeerSessionStats::Counts& counts, std::string_view name, std::size_t bytes) {
+    const auto found = counts.find(name);
+    if (found != counts.end()) {
+        found->second += bytes;
+    } else {
+        counts.emplace(name, bytes);
+    }
+}
+
+}  // namespace
+
+PeerSession::PeerSession(PeerSessionOptions options, PeerSessionHost& host, Time now)
+    : options_(std::move(options)),
+      host_(host),
+      began_(now),
+      framer_(options_.magic),
+      last_received_(now),
+      last_ping_(now) {}
+
+void PeerSession::begin() {
+    transmit("version", encode_version(options_.version));
+}
+
+void PeerSession::send(std::string_view name, ByteSpan payload) {
+    BLOCKPUB_CHECK(ready_);
+    transmit(name, payload);
+}
+
+void PeerSession::transmit(std::string_view name, ByteSpan payload) {
+    std::vector<std::uint8_t> bytes = encode_message(options_.magic, name, payload);
+    stats_.bytes_sent += bytes.size();
+    count(stats_.sent_by_message, name, bytes.size());
+    host_.send_bytes(std::move(bytes));
+}
+
+Result<void> PeerSession::receive(ByteSpan bytes, Time now) {
+    stats_.bytes_received += bytes.size();
+    last_received_ = now;
+    while (!bytes.empty()) {
+        auto message = framer_.take(bytes);
+        if (!message) return forward_error(message);
+        if (!*message) return {};
+        count(stats_.received_by_message, counted_name((*message)->name.view()),
+              kMessageHeadSize + (*message)->payload.size());
+        if (auto handled = handle(**message, now); !handled) return handled;
+    }
+    return {};
+}
+
+Result<void> PeerSession::handle(const PeerMessage& message, Time now) {
+    const std::string_view name = message.name.view();
+    const ByteSpan payload = message.payload.bytes();
+    if (name == "version") return handle_version(payload);
+    if (!peer_) return fail(Errc::corrupt, fmt::format("it said {} before version", name));
+    if (name == "verack") return handle_verack();
+    if (name == "ping") {
+        const auto nonce = decode_nonce(payload);
+        if (!nonce) return std::unexpected(nonce.error());
+        transmit("pong", encode_nonce(*nonce));
+        return {};
+    }
+    if (name == "pong") return handle_pong(payload, now);
+    if (name == "feefilter") {
+        const auto fee_rate = decode_fee_filter(payload);
+        if (!fee_rate) return std::unexpected(fee_rate.error());
+        stats_.fee_filter = *fee_rate;
+        return {};
+    }
+    // What a peer may say between version and verack is about how it wants to be spoken to.
+    if (!ready_) return {};
+    return host_.session_message(message);
+}
+
+Result<void> PeerSession::handle_version(ByteSpan payload) {
+    if (peer_) return fail(Errc::corrupt, "it said version twice");
+    const auto version = decode_version(payload);
+    if (!version) return std::unexpected(version.error());
+    if (version->nonce == options_.version.nonce)
+        return fail(Errc::corrupt, "it is this very daemon: give -connect the node's address");
+    if (version->protocol < kLeastProtocol) {
+        return fail(Errc::unsupported, fmt::format("it speaks version {} of the protocol, {} is needed",
+                                                   version->protocol, kLeastProtocol));
+    }
+    if ((version->services & (kServiceNetwork | kServiceLimited)) == 0)
+        return fail(Errc::unsupported, "it serves no blocks");
+    if ((version->services & kServiceWitness) == 0)
+        return fail(Errc::unsupported, "it serves blocks without their witnesses");
+    peer_ = *version;
+    transmit("verack", {});
+    return {};
+}
+
+Result<void> PeerSession::handle_verack() {
+    if (ready_) return fail(Errc::corrupt, "it said verack twice");
+    ready_ = true;
+    if (peer_->protocol >= kSendHeadersProtocol) transmit("sendheaders", {});
+    host_.session_ready();
+    return {};
+}
+
+Result<void> PeerSession::handle_pong(ByteSpan payload, Time now) {
+    const auto nonce = decode_nonce(payload);
+    if (!nonce) return std::unexpected(nonce.error());
+    if (ping_nonce_ == 0 || *nonce != ping_nonce_) return {};
+    ping_nonce_ = 0;
+    stats_.ping = duration_cast<microseconds>(now - last_ping_);
+    stats_.least_ping = std::min(stats_.least_ping.value_or(*stats_.ping), *stats_.ping);
+    return {};
+}
+
+void PeerSession::ping(Time now) {
+    ping_nonce_ = random_nonce();
+    last_ping_ = now;
+    transmit("ping", encode_nonce(ping_nonce_));
+}
+
+void PeerSession::resume(Time now) {
+    last_received_ = now;
+    if (ping_nonce_ != 0) last_ping_ = now;
+}
+
+Result<void> PeerSession::tick(Time now) {
+    const auto whole = [](auto time) { return duration_cast<seconds>(time).count(); };
+    if (!ready_) {
+        if (now - began_ < options_.timeout) return {};
+        if (peer_) return fail(Errc::io, fmt::format("no verack within {} s", whole(now - began_)));
+        return fail(
+            Errc::io,
+            fmt::format("no version within {} s: is it a node's P2P port (8333, testnet4 48333, signet "
+                        "38333, regtest 18444), and not that of its RPC?",
+                        whole(now - began_)));
+    }
+    if (ping_nonce_ == 0) {
+        if (now - last_ping_ >= options_.timeout / 2) ping(now);
+    } else if (now - last_ping_ >= 3 * options_.timeout) {
+        return fail(Errc::io, fmt::format("no answer to a ping within {} s", whole(now - last_ping_)));
+    }
+    return {};
+}
+
+PeerSessionStats PeerSession::stats(Time now) const {
+    PeerSessionStats stats = stats_;
+    if (ping_nonce_ != 0) stats.ping_under_way = duration_cast<microseconds>(now - last_ping_);
+    return stats;
+}
+
+}  // namespace blockpub

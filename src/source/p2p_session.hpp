@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "source/p2p_framing.hpp"
+#include "source/p2p_messages.hpp"
+
+#include <blockpub/bytes.hpp>
+#include <blockpub/result.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace blockpub {
+
+/// What a session says to who owns it. All calls come from within receive(), tick() and the session's own
+/// send functions.
+class PeerSessionHost {
+ public:
+    virtual ~PeerSessionHost() = default;
+    /// Puts bytes on their way to the peer; must not wait.
+    virtual void send_bytes(std::vector<std::uint8_t> bytes) = 0;
+    /// Both sides have shaken hands.
+    virtual void session_ready() = 0;
+    /// A message that concerns the chain: headers, inv, block, notfound and all others that the session does
+    /// not deal with itself. An Error ends the session: the peer is to blame.
+    [[nodiscard]] virtual Result<void> session_message(const PeerMessage& message) = 0;
+};
+
+struct PeerSessionOptions {
+    std::uint32_t magic = 0;
+    PeerVersion version;  ///< what is told of ourselves
+    /// The handshake must be done in this time, and a ping answered in three times as much.
+    std::chrono::milliseconds timeout{60'000};
+};
+
+/// What a session has come to: a copy of one moment.
+struct PeerSessionStats {
+    using Counts = std::map<std::string, std::uint64_t, std::less<>>;  // by message, in bytes
+    std::uint64_t bytes_sent = 0;
+    std::uint64_t bytes_received = 0;
+    Counts sent_by_message;
+    Counts received_by_message;  ///< `*other*` for names that nobody knows
+    std::optional<std::chrono::microseconds> ping;
+    std::optional<std::chrono::microseconds> least_ping;
+    std::optional<std::chrono::microseconds> ping_under_way;
+    std::int64_t fee_filter = 0;
+};
+
+/// One conversation with a node that was called: the handshake, pings, and the bytes of messages. No I/O and
+/// no clock of its own.
+///
+/// Sends only what the peer's version allows, and nothing but version before the peer's own version came.
+/// Thread safety: one thread at a time.
+/// Ownership: borrows the host, which must outlive it. Blocking: never.
+/// Errors: of receive and tick: a sentence that says why the connection must end.
+class PeerSession {
+ public:
+    using Time = std::chrono::steady_clock::time_point;
+
+    PeerSession(PeerSessionOptions options, PeerSessionHost& host, Time now);
+    PeerSession(const PeerSession&) = delete;
+    PeerSession& operator=(const PeerSession&) = delete;
+
+    /// Says version. Requires: called once, first.
+    void begin();
+    [[nodiscard]] Result<void> receive(ByteSpan bytes, Time now);
+    /// What is due by now. To be called about once a second.
+    [[nodiscard]] Result<void> tick(Time now);
+    /// Nothing was read for a while: the peer's time begins anew.
+    void resume(Time now);
+    /// Requires: ready().
+    void send(std::string_view name, ByteSpan payload);
+
+    [[nodiscard]] bool ready() const { return ready_; }
+    /// The peer's own. Nothing until it has come.
+    [[nodiscard]] const std::optional<PeerVersion>& peer() const& { return peer_; }
+    [[nodiscard]] Time last_received() const { return last_received_; }
+    [[nodiscard]] bool anything_received() const { return stats_.bytes_received != 0; }
+    [[nodiscard]] PeerSessionStats stats(Time now) const;
+
+ private:
+    [[nodiscard]] Result<void> handle(const PeerMessage& message, Time now);
+    [[nodiscard]] Result<void> handle_version(ByteSpan payload);
+    [[nodiscard]] Result<void> handle_verack();
+    [[nodiscard]] Result<void> handle_pong(ByteSpan payload, Time now);
+    void transmit(std::string_view name, ByteSpan payload);
+    void ping(Time now);
+
+    const PeerSessionOptions options_;
+    PeerSessionHost& host_;
+    const Time began_;
+    MessageFramer framer_;
+    std::optional<PeerVersion> peer_;
+    bool ready_ = false;
+    Time last_received_;
+    Time last_ping_;
+    std::uint64_t ping_nonce_ = 0;  // 0: none under way
+    PeerSessionStats stats_;
+};
+
+}  // namespace blockpub

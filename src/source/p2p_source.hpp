@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "source/p2p_follower.hpp"
+
+#include <memory>
+
+namespace blockpub {
+
+/// Follows nodes over their P2P port, on a thread of its own.
+///
+/// Thread safety: every method from any thread.
+/// Ownership: borrows all that it is made with. It is destroyed after the chain thread has ended, or before
+/// its last answer could come: the chain drops what it has not come to.
+/// Blocking: stop waits for the handler that runs; the rest never.
+/// Errors: of peers are logged, and a peer is called again after a while; nothing ends the following but the
+/// chain.
+class P2pSource {
+ public:
+    P2pSource(FollowerOptions options, Chain& chain, const ChainParams& params, const Clock& clock,
+              Logger& logger, ProgressSink* sink);
+    ~P2pSource();
+    P2pSource(const P2pSource&) = delete;
+    P2pSource& operator=(const P2pSource&) = delete;
+
+    void start() { network_.start(); }
+    void stop();
+    [[nodiscard]] const PeerList& peers() const& { return board_; }
+
+ private:
+    PeerBoard board_;
+    PeerNetwork network_;
+    Follower follower_;
+};
+
+}  // namespace blockpub

@@ -12,6 +12,7 @@
 #include "query/block_material.hpp"
 #include "query/rpc_server.hpp"
 #include "source/miner.hpp"
+#include "source/p2p_source.hpp"
 #include "store/cached_reader.hpp"
 #include "store/coin_store.hpp"
 
@@ -50,7 +51,7 @@ std::size_t segments_of_cache(std::size_t open_segments) {
 }
 
 constexpr std::string_view kWaysToGiveBlocks =
-    "-importblocks=<bitcoind's blocks directory>, -loadblock=<file>, or the RPC submitblock";
+    "-connect=<node>, -importblocks=<bitcoind's blocks directory>, -loadblock=<file>, or the RPC submitblock";
 
 class RunningNode final : public Node {
  public:
@@ -90,6 +91,7 @@ class RunningNode final : public Node {
     Result<void> bind_publishers();
     Result<void> start_chain();
     Result<void> serve();
+    void make_follower();
     void announce_ready() const;
     void end_sockets(std::optional<Task>& chain_end);
     void wait_for_disk(Task& work, const std::function<std::uint64_t()>& bytes_left) const;
@@ -117,6 +119,7 @@ class RunningNode final : public Node {
     std::unique_ptr<Chain> chain_;
     std::unique_ptr<TxIndex> tx_index_;
     std::unique_ptr<Miner> miner_;
+    std::unique_ptr<P2pSource> p2p_;
     std::unique_ptr<StartWork> work_;
     bool ready_ = false;
     bool stopped_ = false;
@@ -269,6 +272,7 @@ Result<void> RunningNode::start_chain() {
 
 Result<void> RunningNode::serve() {
     miner_ = std::make_unique<Miner>(*chain_, *store_, *options_.params, clock_);
+    make_follower();
     if (rpc_) {
         RpcContext context;
         context.store = store_.get();
@@ -291,6 +295,7 @@ Result<void> RunningNode::serve() {
         context.mempool_keeper = &mempool_->keeper();
         context.mempool_coins = &mempool_->board();
         context.tx_index = tx_index_.get();
+        if (p2p_) context.peers = &p2p_->peers();
         context.bus = bus_.get();
         context.set_debug = node_hooks_.set_debug;
         context.set_mocktime = [this](std::int64_t seconds) { clock_.set_fixed(seconds); };
@@ -301,16 +306,30 @@ Result<void> RunningNode::serve() {
                                         stop_request_, node_hooks_.progress);
     mempool_->load(stop_request_);
     announce_ready();
+    if (p2p_) p2p_->start();
     ready_ = true;
     hooks_->run_startup();
     return {};
 }
 
+void RunningNode::make_follower() {
+    if (options_.sources.connect.empty()) return;
+    FollowerOptions follow;
+    follow.peers = options_.sources.connect;
+    follow.connect_timeout = options_.sources.connect_timeout;
+    follow.peer_timeout = options_.sources.peer_timeout;
+    follow.user_agent = fmt::format("/blockpub:{}/", options_.version);
+    p2p_ = std::make_unique<P2pSource>(std::move(follow), *chain_, *options_.params, clock_, logger_,
+                                       node_hooks_.progress);
+}
+
 void RunningNode::announce_ready() const {
-    if (!options_.sources.any() && !options_.sources.export_blocks) {
+    const SourceOptions& sources = options_.sources;
+    if (!sources.any() && !sources.export_blocks && sources.connect.empty()) {
         log_.warning("No source of blocks was given: nothing will come by itself. Give {}.",
                      kWaysToGiveBlocks);
     }
+    for (const PeerAddress& peer : options_.sources.connect) log_.info("Following {}", peer.text());
     for (const NotificationRow& row : publishers_->rows())
         log_.info("Publishing {} at {}", row.type, row.address);
     for (const PublisherStatus& publisher : publishers_->statuses())
@@ -336,6 +355,9 @@ StatusFacts RunningNode::status() const {
     facts.read_failures = store.read_failures;
     facts.last_read_error = store.last_read_error;
     facts.source = work_ ? work_->source() : "submitblock";
+    if (p2p_ && facts.source == "submitblock")
+        facts.source =
+            fmt::format("{} of {} peers", p2p_->peers().rows().size(), options_.sources.connect.size());
     for (const PublisherStatus& publisher : publishers_->statuses()) {
         facts.endpoints.push_back(publisher.endpoint);
         if (publisher.failing) facts.failing.push_back(publisher.endpoint);
@@ -352,6 +374,7 @@ void RunningNode::end_sockets(std::optional<Task>& chain_end) {
     std::optional<Task> replies;
     if (hooks_ && ready_) commands.emplace("shutdownnotify", [this] { hooks_->run_shutdown(); });
     if (work_) work_->request_stop();
+    if (p2p_) p2p_->stop();
     if (miner_) miner_->stop();
     if (commands) (void)commands->wait_until(began + kCommandsAlone);
     if (rpc_) replies.emplace("rpc-stop", [this] { rpc_->stop(); });
@@ -409,6 +432,7 @@ ExitStatus RunningNode::stop() {
     exit_status_ = status_of_end();
     work_.reset();
     rpc_.reset();
+    p2p_.reset();
     miner_.reset();
     tx_index_.reset();
     chain_.reset();

@@ -19,14 +19,8 @@ constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kSmallestSegment = 16 * kMiB;
 
 Result<void> refuse_what_is_not_there(const Settings& settings, ChainKind chain) {
-    constexpr std::string_view kWays = "-importblocks=<dir>, -loadblock=<file> or the RPC submitblock";
-    for (const Setting& host : settings.list("connect")) {
-        if (host.value == "0") continue;
-        return fail(
-            Errc::invalid_argument,
-            fmt::format("{}={}: this version takes no blocks from peers; give -connect=0, and blocks by {}.",
-                        host.origin, host.value, kWays));
-    }
+    constexpr std::string_view kWays =
+        "-connect=<node>, -importblocks=<dir>, -loadblock=<file> or the RPC submitblock";
     const auto listen = settings.source_of("listen");
     if (settings.flag("listen", false) &&
         (*listen == SettingSource::command_line || *listen == SettingSource::own_section)) {
@@ -120,8 +114,25 @@ Result<void> chain_options(const Settings& settings, NodeOptions& options) {
     return {};
 }
 
-Result<SourceOptions> source_options(const Settings& settings) {
+/// The nodes of -connect. The word 0 stands for none.
+Result<void> peer_options(const Settings& settings, const ChainParams& params, SourceOptions& sources) {
+    for (const Setting& node : settings.list("connect")) {
+        if (node.value == "0") continue;
+        auto address = PeerAddress::parse(node.value, params.p2p_port);
+        if (!address) {
+            return fail(address.error().code,
+                        fmt::format("{}={}: {}.", node.origin, node.value, address.error().context));
+        }
+        sources.connect.push_back(std::move(*address));
+    }
+    sources.connect_timeout = std::chrono::milliseconds(settings.integer("timeout", 5000));
+    sources.peer_timeout = std::chrono::seconds(settings.integer("peertimeout", 60));
+    return {};
+}
+
+Result<SourceOptions> source_options(const Settings& settings, const ChainParams& params) {
     SourceOptions sources;
+    if (auto peers = peer_options(settings, params, sources); !peers) return forward_error(peers);
     for (const Setting& file : settings.list("loadblock")) {
         if (file.value.empty())
             return fail(Errc::invalid_argument, "-loadblock= names no file: give -loadblock=<file>.");
@@ -296,7 +307,7 @@ Result<NodeOptions> read_options(const Settings& command_line) {
     auto log = log_options(settings, options.chain_dir, options.warnings);
     if (!log) return forward_error(log);
     options.log = std::move(*log);
-    auto sources = source_options(settings);
+    auto sources = source_options(settings, params);
     if (!sources) return forward_error(sources);
     options.sources = std::move(*sources);
     auto mempool = read_mempool_settings(settings, params);

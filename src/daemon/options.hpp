@@ -7,6 +7,7 @@
 #include "daemon/settings.hpp"
 #include "notify/zmq_options.hpp"
 #include "primitives/chain_params.hpp"
+#include "source/p2p_network.hpp"
 #include "source/xor_key.hpp"
 
 #include <blockpub/result.hpp>
@@ -61,6 +62,9 @@ struct SourceOptions {
     std::optional<std::filesystem::path> export_blocks;
     std::optional<XorKey> export_key;
     bool stop_after_import = false;
+    std::vector<PeerAddress> connect;  ///< nodes to follow
+    std::chrono::milliseconds connect_timeout{5000};
+    std::chrono::milliseconds peer_timeout{60'000};
     [[nodiscard]] bool any() const { return !load_block.empty() || import_blocks.has_value(); }
 };
 

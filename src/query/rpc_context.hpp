@@ -56,6 +56,7 @@ struct RpcContext {
     BlockMiner* miner = nullptr;
     const TransactionIndex* tx_index = nullptr;
     const BlockCache* cache = nullptr;
+    const PeerList* peers = nullptr;
     Bus* bus = nullptr;
     /// Turns debug lines of a category on or off; false for an unknown one.
     std::function<bool(std::string_view category, bool on)> set_debug;
@@ -83,6 +84,7 @@ void add_decoding_methods(std::vector<RpcMethod>& methods, const RpcContext& con
 void add_deployment_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_mining_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_network_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
+void add_peer_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_process_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_proof_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_pruning_methods(std::vector<RpcMethod>& methods, const RpcContext& context);

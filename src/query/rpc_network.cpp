@@ -64,9 +64,10 @@ RpcOutcome get_network_info(const RpcContext& context, const RpcCall& call) {
     out.member("localrelay", true);
     out.member("timeoffset", 0);
     out.member("networkactive", true);
-    out.member("connections", 0);
+    const std::size_t peers = context.peers == nullptr ? 0 : context.peers->rows().size();
+    out.member("connections", std::uint64_t{peers});
     out.member("connections_in", 0);
-    out.member("connections_out", 0);
+    out.member("connections_out", std::uint64_t{peers});
     write_networks(out);
     FeeRate relay = kRelayFee;
     FeeRate incremental = kRelayFee;
@@ -109,16 +110,7 @@ RpcOutcome get_node_addresses(const RpcCall& call) {
 }  // namespace
 
 void add_network_methods(std::vector<RpcMethod>& methods, const RpcContext& context) {
-    methods.push_back({
-        .category = "network",
-        .name = "getconnectioncount",
-        .description = "How many peers there are.",
-        .result = "Result:\nn    (numeric) connections to other nodes\n",
-        .handler = [](const RpcCall& call) -> RpcOutcome {
-            call.result.integer(0);
-            return {};
-        },
-    });
+    add_peer_methods(methods, context);
     methods.push_back({
         .category = "network",
         .name = "getnetworkinfo",
@@ -184,16 +176,13 @@ void add_network_methods(std::vector<RpcMethod>& methods, const RpcContext& cont
         .json_example = "8",
         .handler = [](const RpcCall& call) { return get_node_addresses(call); },
     });
-    for (const std::string_view name : {"getpeerinfo", "listbanned"}) {
-        methods.push_back({
-            .category = "network",
-            .name = name,
-            .description = name == "getpeerinfo" ? "The peers, one object each."
-                                                 : "Addresses kept out, one object each.",
-            .result = "Result:\n[]    (json array) empty: there are none\n",
-            .handler = [](const RpcCall& call) { return empty_list(call); },
-        });
-    }
+    methods.push_back({
+        .category = "network",
+        .name = "listbanned",
+        .description = "Addresses kept out, one object each.",
+        .result = "Result:\n[]    (json array) empty: there are none\n",
+        .handler = [](const RpcCall& call) { return empty_list(call); },
+    });
 }
 
 }  // namespace blockpub

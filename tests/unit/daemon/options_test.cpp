@@ -84,14 +84,14 @@ TEST_SUITE("daemon.options") {
             {"a directory to export to without a name",
              {"-exportblocks"},
              "-exportblocks= names no directory: give -exportblocks=<dir>."},
-            {"a host to connect to",
-             {"-connect=10.0.0.1"},
-             "-connect=10.0.0.1: this version takes no blocks from peers; give -connect=0, and blocks by "
-             "-importblocks=<dir>, -loadblock=<file> or the RPC submitblock."},
+            {"a node that is no address",
+             {"-connect=10.0.0.1:port"},
+             "-connect=10.0.0.1:port: 10.0.0.1:port is no address of a node: give <host>, <host>:<port> or "
+             "[<v6 address>]:<port>."},
             {"listening",
              {"-listen=1"},
-             "-listen: this version accepts no peers; give -listen=0, and blocks by -importblocks=<dir>, "
-             "-loadblock=<file> or the RPC submitblock."},
+             "-listen: this version accepts no peers; give -listen=0, and blocks by -connect=<node>, "
+             "-importblocks=<dir>, -loadblock=<file> or the RPC submitblock."},
             {"another signet",
              {"-signet", "-signetchallenge=51"},
              "-signetchallenge: only the default signet is followed; leave the option out."},
@@ -141,6 +141,21 @@ TEST_SUITE("daemon.options") {
         CHECK(options->max_tip_age.count() == 100000000);
         CHECK_FALSE(options->log.console);
         CHECK(read(directory, {"-noconnect"}));
+    }
+
+    TEST_CASE("nodes to follow have the chain's port unless they say another") {
+        const test::TemporaryDirectory directory;
+        const auto options =
+            read(directory, {"-regtest", "-connect=0", "-connect=10.0.0.1", "-connect=[::1]:7",
+                             "-connect=node.example:8333", "-peertimeout=5", "-timeout=100"});
+        REQUIRE(options);
+        const auto& peers = options->sources.connect;
+        REQUIRE(peers.size() == 3);
+        CHECK(peers[0].text() == "10.0.0.1:18444");
+        CHECK(peers[1].text() == "[::1]:7");
+        CHECK(peers[2].text() == "node.example:8333");
+        CHECK(options->sources.peer_timeout.count() == 5000);
+        CHECK(options->sources.connect_timeout.count() == 100);
     }
 
     TEST_CASE("the HTTP side is bounded by options") {

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: MIT
+"""Following a node that others wrote: bcoin, from npm."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(HERE)), 'integration'))
+import harness
+import regtest
+from harness import IntegrationTest, main, wait_until
+
+
+def left_out(reason):
+    """Never where CI says that it is one."""
+    if os.environ.get('CI'):
+        raise AssertionError(reason)
+    raise unittest.SkipTest(reason)
+
+
+def read(path):
+    try:
+        with open(path, 'rb') as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+
+
+def installed():
+    """The directory with bcoin and what it needs, beside the build."""
+    if not (shutil.which('node') and shutil.which('npm')):
+        left_out('no node and npm')
+    directory = os.path.join(harness.build_dir(), 'tests', 'interop', 'bcoin', 'node')
+    os.makedirs(directory, exist_ok=True)
+    lock, done = read(os.path.join(HERE, 'package-lock.json')), os.path.join(directory, 'installed-lock.json')
+    if read(done) != lock:
+        for name in ('package.json', 'package-lock.json'):
+            shutil.copy(os.path.join(HERE, name), directory)
+        npm = subprocess.run(['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund'], cwd=directory, check=False,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True)
+        if npm.returncode != 0:
+            left_out(f'npm cannot install bcoin: {npm.stdout[-300:]}')
+        with open(done, 'wb') as file:
+            file.write(lock)
+    shutil.copy(os.path.join(HERE, 'node.cjs'), directory)
+    return directory
+
+
+class Bcoin:
+    """A bcoin in a process of its own."""
+
+    def __init__(self, directory):
+        self.port = harness.free_port()
+        environment = {**os.environ, 'NODE_BACKEND': 'js'}
+        self.process = subprocess.Popen(['node', 'node.cjs', str(self.port), str(harness.free_port())], cwd=directory,
+                                        env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self.answer() == 'ready'
+
+    def answer(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise AssertionError('bcoin has ended')
+        answer = json.loads(line)
+        if 'error' in answer:
+            raise AssertionError(answer['error'])
+        return answer['result']
+
+    def call(self, name, **arguments):
+        self.process.stdin.write(json.dumps({'call': name, **arguments}) + '\n')
+        self.process.stdin.flush()
+        return self.answer()
+
+    def mine(self, count, **arguments):
+        return [regtest.parse_block(bytes.fromhex(block['raw'])) for block in self.call('mine', count=count, **arguments)]
+
+    def end(self):
+        self.process.stdin.close()
+        try:
+            self.process.wait(harness.seconds(10))
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.process.stdout.close()
+
+
+class FollowBcoin(IntegrationTest):
+    def bcoin(self):
+        node = Bcoin(installed())
+        self.addCleanup(node.end)
+        return node
+
+    def follow(self, *nodes):
+        # The blocks have the time of the real clock.
+        return self.daemon(*[f'-connect=127.0.0.1:{node.port}' for node in nodes], source=None, mocktime=0)
+
+    def wait_tip(self, daemon, block):
+        wait_until(lambda: daemon.rpc('getbestblockhash') == block.hash, 30, f'block {block.hash}')
+
+    def test_from_nothing_to_the_tip_and_on(self):
+        node = self.bcoin()
+        first = node.mine(120)
+        daemon = self.follow(node)
+        self.wait_tip(daemon, first[-1])
+        self.assertEqual(daemon.rpc('getblockcount'), 120)
+        row, = daemon.rpc('getpeerinfo')
+        self.assertIn('bcoin', row['subver'])
+        stream = self.subscriber(daemon.endpoint)
+        while True:  # A subscription is in force when something comes through it.
+            block, = node.mine(1)
+            try:
+                stream.wait_for(lambda frames: harness.ends_block(frames, block), 1)
+                break
+            except AssertionError:
+                self.wait_tip(daemon, block)
+        stream.take()
+
+        height = node.call('tip')['height']
+        live = [node.mine(1)[0] for _ in range(5)]
+        got = stream.wait_for(lambda frames: harness.ends_block(frames, live[-1]))
+        told = [frame for frame in got if frame[0] == b'sequence']
+        self.assert_frames(told, [(b'sequence', bytes.fromhex(block.hash) + b'C') for block in live])
+        self.assertEqual(got[-1][1], live[-1].raw)
+        stream.take()
+
+        branch = node.mine(3, on=height + 3)
+        got = stream.wait_for(lambda frames: harness.ends_block(frames, branch[-1]))
+        self.assert_frames([frame for frame in got if frame[0] == b'sequence'],
+                           [(b'sequence', bytes.fromhex(block.hash) + b'D') for block in (live[4], live[3])]
+                           + [(b'sequence', bytes.fromhex(block.hash) + b'C') for block in branch])
+
+        self.assertEqual(node.call('cut'), 1)
+        after_cut = node.mine(2)
+        self.wait_tip(daemon, after_cut[-1])
+
+        node.call('close')
+        wait_until(lambda: daemon.rpc('getconnectioncount') == 0, 20, 'no connection')
+        node.call('open')
+        after_restart = node.mine(2)
+        self.wait_tip(daemon, after_restart[-1])
+
+    def test_two_that_disagree(self):
+        one, other = self.bcoin(), self.bcoin()
+        common = one.mine(10)
+        other.call('take', raws=[block.hex for block in common])
+        less, more = one.mine(2), other.mine(4)
+        daemon = self.follow(one, other)
+        self.wait_tip(daemon, more[-1])
+        self.assertIn(less[-1].hash, [tip['hash'] for tip in daemon.rpc('getchaintips')])
+        grown = one.mine(4)
+        self.wait_tip(daemon, grown[-1])
+
+
+if __name__ == '__main__':
+    main()

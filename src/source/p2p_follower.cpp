@@ -223,7 +223,8 @@ void Follower::drop_slow(Peer& peer, Time now) {
         return std::chrono::duration_cast<std::chrono::seconds>(now - since).count();
     };
     const Time asked = std::max(*waiting, reading_since_);
-    const Time heard = std::max(asked, peer.last_heard());
+    // Answers to pings are no blocks.
+    const Time heard = peer.receiving() ? std::max(asked, peer.last_heard()) : asked;
     if (now - heard >= options_.peer_timeout) {
         return peer.drop(fmt::format("stalled: it was asked for {} blocks and sent nothing for {} s",
                                      downloads_.in_flight(peer.number()), whole_seconds(heard)),

@@ -79,6 +79,8 @@ class Peer final : private PeerSessionHost, private HeaderSyncHost {
     /// The peer's last header that is in the tree; null before there is one.
     [[nodiscard]] const HeaderDesk::Point* best() const;
     [[nodiscard]] std::optional<Height> presync_height() const;
+    /// Whether a message of the peer has begun and not ended. Requires: ready().
+    [[nodiscard]] bool receiving() const { return session_->receiving(); }
     /// When the peer was last heard, or its time began anew. Requires: ready().
     [[nodiscard]] Time last_heard() const { return session_->last_received(); }
     [[nodiscard]] bool paused() const { return connection_ && connection_->paused(); }

@@ -80,6 +80,8 @@ class PeerSession {
     /// The peer's own. Nothing until it has come.
     [[nodiscard]] const std::optional<PeerVersion>& peer() const& { return peer_; }
     [[nodiscard]] Time last_received() const { return last_received_; }
+    /// Whether a message has begun and not ended.
+    [[nodiscard]] bool receiving() const { return framer_.pending() != 0; }
     [[nodiscard]] bool anything_received() const { return stats_.bytes_received != 0; }
     [[nodiscard]] PeerSessionStats stats(Time now) const;
 

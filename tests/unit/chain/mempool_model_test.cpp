@@ -16,7 +16,7 @@ using namespace blockpub::test;
 
 namespace {
 
-constexpr Amount kFee = 10'000;
+constexpr Amount kModelFee = 10'000;
 
 /// A subscriber's view: what it has heard of the mempool, and how the numbers ran.
 class Listener {
@@ -50,9 +50,9 @@ class Listener {
     std::uint64_t silent_ = 0;   // transactions that blocks took
 };
 
-class Model {
+class MempoolModel {
  public:
-    explicit Model(unsigned seed) : random_(seed) {
+    explicit MempoolModel(unsigned seed) : random_(seed) {
         contents_.emplace(regtest_genesis().hash, std::vector<Txid>{});
         node_.mine(110);
         for (std::size_t i = 0; i < node_.blocks.size(); ++i) {
@@ -111,7 +111,8 @@ class Model {
             value += known_.at(outpoint.txid).outputs[outpoint.position].amount;
         }
         const std::size_t outputs = 1 + pick(3);
-        const Amount each = value / static_cast<Amount>(outputs) - static_cast<Amount>(1 + pick(50)) * kFee;
+        const Amount each =
+            value / static_cast<Amount>(outputs) - static_cast<Amount>(1 + pick(50)) * kModelFee;
         if (each <= 0) return;
         const TransactionSpec spec = pay(from, each, outputs);
         if (node_.submit(spec) != "accepted") return;
@@ -249,7 +250,7 @@ TEST_SUITE_BEGIN("chain.mempool_model");
 TEST_CASE("whatever happens, the mempool is consistent, and a subscriber knows what is in it") {
     const unsigned seed = seed_of_run();
     MESSAGE("seed " << seed);
-    Model model(seed);
+    MempoolModel model(seed);
     for (int i = 0; i < 200; ++i) model.step();
     model.check_variety();
 }

@@ -20,8 +20,8 @@ using namespace blockpub::test;
 
 namespace {
 
-constexpr Amount kReward = 50 * kCoin;
-constexpr Amount kFee = 10'000;
+constexpr Amount kBlockReward = 50 * kCoin;
+constexpr Amount kPaidFee = 10'000;
 
 }  // namespace
 
@@ -31,8 +31,8 @@ TEST_CASE("what a block takes leaves silently, and the sequence counts it") {
     MempoolNode node;
     node.mine(102);
     static_cast<void>(node.mempool_events());
-    const TransactionSpec a = pay({node.coinbase(0)}, kReward - kFee);
-    const TransactionSpec b = pay({output_of(a)}, kReward - 2 * kFee);
+    const TransactionSpec a = pay({node.coinbase(0)}, kBlockReward - kPaidFee);
+    const TransactionSpec b = pay({output_of(a)}, kBlockReward - 2 * kPaidFee);
     CHECK(node.submit(a) == "accepted");
     CHECK(node.submit(b) == "accepted");
     CHECK(node.mempool_events() == "A1 A2");
@@ -49,9 +49,9 @@ TEST_CASE("what a block takes leaves silently, and the sequence counts it") {
 TEST_CASE("what conflicts with a block leaves with all that depends on it, before the block is told") {
     MempoolNode node;
     node.mine(102);
-    const TransactionSpec a = pay({node.coinbase(0)}, kReward - kFee);
-    const TransactionSpec b = pay({output_of(a)}, kReward - 2 * kFee);
-    const TransactionSpec other = pay({node.coinbase(0)}, kReward - 3 * kFee);
+    const TransactionSpec a = pay({node.coinbase(0)}, kBlockReward - kPaidFee);
+    const TransactionSpec b = pay({output_of(a)}, kBlockReward - 2 * kPaidFee);
+    const TransactionSpec other = pay({node.coinbase(0)}, kBlockReward - 3 * kPaidFee);
     CHECK(node.submit(a) == "accepted");
     CHECK(node.submit(b) == "accepted");
     static_cast<void>(node.mempool_events());
@@ -63,9 +63,9 @@ TEST_CASE("what conflicts with a block leaves with all that depends on it, befor
 TEST_CASE("a block that is taken back gives its transactions back in their order") {
     MempoolNode node;
     node.mine(102);
-    const TransactionSpec a = pay({node.coinbase(0)}, kReward - kFee);
-    const TransactionSpec b = pay({output_of(a)}, kReward - 2 * kFee);
-    const TransactionSpec c = pay({output_of(b)}, kReward - 3 * kFee);
+    const TransactionSpec a = pay({node.coinbase(0)}, kBlockReward - kPaidFee);
+    const TransactionSpec b = pay({output_of(a)}, kBlockReward - 2 * kPaidFee);
+    const TransactionSpec c = pay({output_of(b)}, kBlockReward - 3 * kPaidFee);
     node.mine_block({a, b});
     CHECK(node.submit(c) == "accepted");
     static_cast<void>(node.mempool_events());
@@ -76,22 +76,22 @@ TEST_CASE("a block that is taken back gives its transactions back in their order
     REQUIRE(row);
     CHECK(row->descendants.count == 3);
     CHECK(node.board.find(c.txid())->ancestors.count == 3);
-    CHECK(node.board.find(c.txid())->ancestors.modified_fees == 3 * kFee);
+    CHECK(node.board.find(c.txid())->ancestors.modified_fees == 3 * kPaidFee);
 }
 
 TEST_CASE(
     "what a reorganization makes immature leaves, and what it gives up is held against the new branch") {
     MempoolNode node;
     node.mine(101);
-    const TransactionSpec young = pay({node.coinbase(1)}, kReward - kFee);
+    const TransactionSpec young = pay({node.coinbase(1)}, kBlockReward - kPaidFee);
     CHECK(node.submit(young) == "accepted");
-    const TransactionSpec a = pay({node.coinbase(0)}, kReward - kFee);
+    const TransactionSpec a = pay({node.coinbase(0)}, kBlockReward - kPaidFee);
     const BuiltBlock fork = node.blocks[99];
     node.mine_block({a});
     static_cast<void>(node.mempool_events());
     // Three blocks in place of two. They spend the same coin to something else.
     BlockSpec first = child_spec(fork, 7);
-    first.transactions = {pay({node.coinbase(0)}, kReward - 2 * kFee)};
+    first.transactions = {pay({node.coinbase(0)}, kBlockReward - 2 * kPaidFee)};
     const BuiltBlock one = build_block(first);
     const auto rest = build_branch(one, 2, 7);
     CHECK(node.chain->submit(one) == "inconclusive");
@@ -111,7 +111,7 @@ TEST_CASE("of a deep invalidation only the first ten blocks' transactions return
     node.mine(112);
     std::vector<TransactionSpec> paid;
     for (std::size_t i = 0; i < 12; ++i) {
-        paid.push_back(pay({node.coinbase(i)}, kReward - kFee));
+        paid.push_back(pay({node.coinbase(i)}, kBlockReward - kPaidFee));
         node.mine_block({paid.back()});
     }
     must(node.chain->chain().invalidate_block(node.blocks[112].hash));
@@ -125,11 +125,11 @@ TEST_CASE("a full mempool lets go of what is worth least, and asks for more from
     options.max_bytes = 6'000;
     MempoolNode node(options);
     node.mine(110);
-    const TransactionSpec cheap = pay({node.coinbase(0)}, kReward - 1'000);
+    const TransactionSpec cheap = pay({node.coinbase(0)}, kBlockReward - 1'000);
     CHECK(node.submit(cheap) == "accepted");
     std::size_t next = 1;
     while (node.has(cheap)) {
-        CHECK(node.submit(pay({node.coinbase(next)}, kReward - static_cast<Amount>(2'000 * next))) ==
+        CHECK(node.submit(pay({node.coinbase(next)}, kBlockReward - static_cast<Amount>(2'000 * next))) ==
               "accepted");
         ++next;
         REQUIRE(next < 9);
@@ -143,11 +143,11 @@ TEST_CASE("a full mempool lets go of what is worth least, and asks for more from
 TEST_CASE("a transaction that waited too long leaves when the next one comes") {
     MempoolNode node;
     node.mine(103);
-    const TransactionSpec old = pay({node.coinbase(0)}, kReward - kFee);
+    const TransactionSpec old = pay({node.coinbase(0)}, kBlockReward - kPaidFee);
     CHECK(node.submit(old) == "accepted");
     node.chain->clock().set_fixed(RegtestChain::kNow + 336 * 60 * 60 + 1);
     static_cast<void>(node.mempool_events());
-    CHECK(node.submit(pay({node.coinbase(1)}, kReward - kFee)) == "accepted");
+    CHECK(node.submit(pay({node.coinbase(1)}, kBlockReward - kPaidFee)) == "accepted");
     CHECK_FALSE(node.has(old));
     CHECK(node.mempool_events() == "R2 A3");
 }
@@ -155,26 +155,26 @@ TEST_CASE("a transaction that waited too long leaves when the next one comes") {
 TEST_CASE("a transaction that is sent again is there already, and one that is confirmed is said to be") {
     MempoolNode node;
     node.mine(102);
-    const TransactionSpec a = pay({node.coinbase(0)}, kReward - kFee);
+    const TransactionSpec a = pay({node.coinbase(0)}, kBlockReward - kPaidFee);
     using Kind = SendOutcome::Kind;
-    CHECK(must(node.service->send(MempoolNode::decode(a), kFee - 1)).kind == Kind::fee_too_high);
+    CHECK(must(node.service->send(MempoolNode::decode(a), kPaidFee - 1)).kind == Kind::fee_too_high);
     CHECK_FALSE(node.has(a));
-    CHECK(must(node.service->send(MempoolNode::decode(a), kFee)).kind == Kind::sent);
-    CHECK(must(node.service->send(MempoolNode::decode(a), kFee)).kind == Kind::sent);
+    CHECK(must(node.service->send(MempoolNode::decode(a), kPaidFee)).kind == Kind::sent);
+    CHECK(must(node.service->send(MempoolNode::decode(a), kPaidFee)).kind == Kind::sent);
     CHECK(node.board.summary().unbroadcast == 1);
     CHECK(node.board.find(a.txid())->unbroadcast);
     CHECK(node.service->contents().unbroadcast == std::set<Txid>{a.txid()});
     node.mine_block({a});
     CHECK(node.board.summary().unbroadcast == 0);
-    CHECK(must(node.service->send(MempoolNode::decode(a), kFee)).kind == Kind::confirmed);
+    CHECK(must(node.service->send(MempoolNode::decode(a), kPaidFee)).kind == Kind::confirmed);
 }
 
 TEST_CASE("a file of the mempool brings it back, and what has changed since is left out") {
     MempoolNode node;
     node.mine(103);
-    const TransactionSpec a = pay({node.coinbase(0)}, kReward - kFee);
-    const TransactionSpec b = pay({output_of(a)}, kReward - 2 * kFee);
-    const TransactionSpec c = pay({node.coinbase(1)}, kReward - kFee);
+    const TransactionSpec a = pay({node.coinbase(0)}, kBlockReward - kPaidFee);
+    const TransactionSpec b = pay({output_of(a)}, kBlockReward - 2 * kPaidFee);
+    const TransactionSpec c = pay({node.coinbase(1)}, kBlockReward - kPaidFee);
     for (const auto& spec : {a, b, c}) CHECK(node.submit(spec) == "accepted");
     const auto file = MempoolFile::encode(node.service->contents(), {1, 2, 3, 4, 5, 6, 7, 8});
     const auto contents = must(MempoolFile::decode(file));
@@ -182,7 +182,7 @@ TEST_CASE("a file of the mempool brings it back, and what has changed since is l
 
     MempoolNode other;
     other.mine(102);
-    other.mine_block({pay({other.coinbase(1)}, kReward - 2 * kFee)});
+    other.mine_block({pay({other.coinbase(1)}, kBlockReward - 2 * kPaidFee)});
     const auto counts = must(other.service->load(contents, {}));
     CHECK(counts.accepted == 2);
     CHECK(counts.refused == 1);
@@ -197,23 +197,23 @@ TEST_CASE("a file of the mempool brings it back, and what has changed since is l
 TEST_CASE("prioritising counts in every judgement, and has its bounds") {
     MempoolNode node;
     node.mine(103);
-    const TransactionSpec a = pay({node.coinbase(0)}, kReward - 10);
+    const TransactionSpec a = pay({node.coinbase(0)}, kBlockReward - 10);
     CHECK(node.submit(a) == "min relay fee not met, 10 < 94");
     MempoolFileContents file;
     file.fee_deltas.emplace(a.txid(), 1000);
     must(node.service->load(file, {}));
     CHECK(node.submit(a) == "accepted");
-    const TransactionSpec b = pay({output_of(a)}, kReward - 10 - kFee);
+    const TransactionSpec b = pay({output_of(a)}, kBlockReward - 10 - kPaidFee);
     CHECK(node.submit(b) == "accepted");
     CHECK(node.board.find(a.txid())->modified_fee == 1010);
-    CHECK(node.board.find(b.txid())->ancestors.modified_fees == 1010 + kFee);
+    CHECK(node.board.find(b.txid())->ancestors.modified_fees == 1010 + kPaidFee);
     for (int i = 0; i < 3; ++i) {
         file.fee_deltas.at(a.txid()) = std::numeric_limits<Amount>::max();
         must(node.service->load(file, {}));
     }
     CHECK(node.board.find(a.txid())->modified_fee == kMaxMoney + 10);
-    CHECK(node.board.find(b.txid())->ancestors.modified_fees == kMaxMoney + 10 + kFee);
-    CHECK(node.board.find(a.txid())->descendants.modified_fees == kMaxMoney + 10 + kFee);
+    CHECK(node.board.find(b.txid())->ancestors.modified_fees == kMaxMoney + 10 + kPaidFee);
+    CHECK(node.board.find(a.txid())->descendants.modified_fees == kMaxMoney + 10 + kPaidFee);
     CHECK(node.service->contents().items.front().fee_delta == kMaxMoney);
     node.mine_block({a, b});
     CHECK(node.service->contents().fee_deltas.empty());
@@ -222,8 +222,8 @@ TEST_CASE("prioritising counts in every judgement, and has its bounds") {
 TEST_CASE("what is prioritised is shown with the fee that counts, until a block has it or it adds up to 0") {
     MempoolNode node;
     node.mine(102);
-    const TransactionSpec here = pay({node.coinbase(0)}, kReward - kFee);
-    const TransactionSpec elsewhere = pay({node.coinbase(1)}, kReward - kFee);
+    const TransactionSpec here = pay({node.coinbase(0)}, kBlockReward - kPaidFee);
+    const TransactionSpec elsewhere = pay({node.coinbase(1)}, kBlockReward - kPaidFee);
     CHECK(node.submit(here) == "accepted");
     const auto shown = [&] {
         std::map<Txid, std::pair<Amount, std::optional<Amount>>> all;
@@ -236,9 +236,9 @@ TEST_CASE("what is prioritised is shown with the fee that counts, until a block 
     must(node.service->prioritise(here.txid(), -200));
     must(node.service->prioritise(elsewhere.txid(), -1));
     CHECK(shown().size() == 2);
-    CHECK(shown().at(here.txid()) == std::pair{Amount{500}, std::optional<Amount>(kFee + 500)});
+    CHECK(shown().at(here.txid()) == std::pair{Amount{500}, std::optional<Amount>(kPaidFee + 500)});
     CHECK(shown().at(elsewhere.txid()) == std::pair{Amount{-1}, std::optional<Amount>()});
-    CHECK(node.board.find(here.txid())->modified_fee == kFee + 500);
+    CHECK(node.board.find(here.txid())->modified_fee == kPaidFee + 500);
     const MempoolFileContents saved = node.service->contents();
     CHECK(saved.items.front().fee_delta == 500);
     CHECK(saved.fee_deltas == std::map<Txid, std::int64_t>{{elsewhere.txid(), -1}});
@@ -251,8 +251,8 @@ TEST_CASE("what is prioritised is shown with the fee that counts, until a block 
 TEST_CASE("a block ends the prioritising of what it has, also when the mempool is empty") {
     MempoolNode node;
     node.mine(102);
-    const TransactionSpec taken = pay({node.coinbase(0)}, kReward - kFee);
-    const TransactionSpec other = pay({node.coinbase(1)}, kReward - kFee);
+    const TransactionSpec taken = pay({node.coinbase(0)}, kBlockReward - kPaidFee);
+    const TransactionSpec other = pay({node.coinbase(1)}, kBlockReward - kPaidFee);
     MempoolFileContents file;
     file.fee_deltas = {{taken.txid(), 1000}, {other.txid(), 2000}};
     must(node.service->load(file, {}));
@@ -314,9 +314,9 @@ TEST_CASE("readers see changes whole, and need no chain lock") {
         }
     });
     // A parent and its child are replaced together, again and again.
-    for (Amount fee = kFee; fee < 12 * kFee; fee += 3 * kFee) {
-        const TransactionSpec parent = pay({node.coinbase(0)}, kReward - fee);
-        const TransactionSpec child = pay({output_of(parent)}, kReward - fee - kFee);
+    for (Amount fee = kPaidFee; fee < 12 * kPaidFee; fee += 3 * kPaidFee) {
+        const TransactionSpec parent = pay({node.coinbase(0)}, kBlockReward - fee);
+        const TransactionSpec child = pay({output_of(parent)}, kBlockReward - fee - kPaidFee);
         CHECK(node.submit(parent) == "accepted");
         CHECK(node.submit(child) == "accepted");
     }

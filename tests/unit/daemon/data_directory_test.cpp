@@ -11,7 +11,7 @@ using namespace blockpub;
 
 namespace {
 
-NodeOptions options_in(const std::filesystem::path& directory) {
+NodeOptions only_in(const std::filesystem::path& directory) {
     NodeOptions options = default_options(chain_params(ChainKind::regtest), directory);
     options.datadir_given = true;
     return options;
@@ -22,13 +22,13 @@ NodeOptions options_in(const std::filesystem::path& directory) {
 TEST_SUITE("daemon.data_directory") {
     TEST_CASE("the chain's directory is made") {
         const test::TemporaryDirectory directory;
-        REQUIRE(DataDirectory::claim(options_in(directory.path())));
+        REQUIRE(DataDirectory::claim(only_in(directory.path())));
         CHECK(std::filesystem::is_directory(directory.path() / "regtest"));
     }
 
     TEST_CASE("a directory asked for must be there, the default one is made") {
         const test::TemporaryDirectory directory;
-        auto options = options_in(directory.path() / "none");
+        auto options = only_in(directory.path() / "none");
         const auto refused = DataDirectory::claim(options);
         REQUIRE_FALSE(refused);
         CHECK(refused.error().context.find("does not exist") != std::string::npos);
@@ -45,7 +45,7 @@ TEST_SUITE("daemon.data_directory") {
             CAPTURE(file);
             const test::TemporaryDirectory directory;
             directory.write(file, "");
-            const auto refused = DataDirectory::claim(options_in(directory.path()));
+            const auto refused = DataDirectory::claim(only_in(directory.path()));
             REQUIRE_FALSE(refused);
             CHECK(refused.error().context.find("is a bitcoind data directory") != std::string::npos);
             CHECK(refused.error().context.find("-importblocks=") != std::string::npos);
@@ -56,7 +56,7 @@ TEST_SUITE("daemon.data_directory") {
     TEST_CASE("a configuration file of bitcoind's alone does not make it bitcoind's directory") {
         const test::TemporaryDirectory directory;
         directory.write("bitcoin.conf", "");
-        CHECK(DataDirectory::claim(options_in(directory.path())));
+        CHECK(DataDirectory::claim(only_in(directory.path())));
     }
 
     TEST_CASE("a directory is held by one, by whatever name it is asked for, until it is let go") {
@@ -64,16 +64,16 @@ TEST_SUITE("daemon.data_directory") {
         const test::TemporaryDirectory elsewhere;
         std::filesystem::create_directory_symlink(directory.path(), elsewhere.path() / "alias");
         {
-            const auto first = DataDirectory::claim(options_in(directory.path()));
+            const auto first = DataDirectory::claim(only_in(directory.path()));
             REQUIRE(first);
             for (const auto& path : {directory.path(), elsewhere.path() / "alias"}) {
-                const auto second = DataDirectory::claim(options_in(path));
+                const auto second = DataDirectory::claim(only_in(path));
                 REQUIRE_FALSE(second);
                 CHECK(second.error().code == Errc::busy);
                 CHECK(second.error().context.find(path.string()) != std::string::npos);
             }
         }
-        CHECK(DataDirectory::claim(options_in(directory.path())));
+        CHECK(DataDirectory::claim(only_in(directory.path())));
     }
 
     TEST_CASE("the process id stands in its file for as long as it holds") {

@@ -84,8 +84,8 @@ std::vector<RpcMethod> test_methods() {
     return methods;
 }
 
-struct Fixture {
-    explicit Fixture(std::size_t batch_limit = std::size_t{128} << 20, RpcWhitelist whitelist = {})
+struct DispatchFixture {
+    explicit DispatchFixture(std::size_t batch_limit = std::size_t{128} << 20, RpcWhitelist whitelist = {})
         : dispatcher(logger, std::move(whitelist), batch_limit) {
         dispatcher.set_ready(std::make_unique<const RpcMethods>(test_methods()));
     }
@@ -191,7 +191,7 @@ TEST_CASE("requests of each version are answered to the byte") {
          R"({"jsonrpc":"2.0","method":"nosuch"}])",
          200, R"([{"jsonrpc":"2.0","result":1,"id":1}])"},
     };
-    Fixture fixture;
+    DispatchFixture fixture;
     for (const Case& c : kCases) {
         CAPTURE(c.name);
         const HttpResponse response = fixture.post(c.request);
@@ -203,7 +203,7 @@ TEST_CASE("requests of each version are answered to the byte") {
 }
 
 TEST_CASE("notifications are carried out and not answered") {
-    Fixture fixture;
+    DispatchFixture fixture;
     for (const char* request :
          {R"({"jsonrpc":"2.0","method":"add","params":[1,2]})", R"({"jsonrpc":"2.0","method":"nosuch"})",
           R"([{"jsonrpc":"2.0","method":"add","params":[1,2]},{"jsonrpc":"2.0","method":"half"}])"}) {
@@ -216,7 +216,7 @@ TEST_CASE("notifications are carried out and not answered") {
 }
 
 TEST_CASE("an id comes back as it came, whatever it is") {
-    Fixture fixture;
+    DispatchFixture fixture;
     for (const char* id :
          {"1", "1.0", "-0", "1e3", "0.10", "123456789012345678901234567890", "\"\"", "\"a b\"", "null",
           "true", "[1,{\"a\":[]}]", "{\"b\":1,\"a\":2}", "\"\xc3\xa9\"", "\"\\u0001\""}) {
@@ -229,7 +229,7 @@ TEST_CASE("an id comes back as it came, whatever it is") {
 }
 
 TEST_CASE("a batch whose replies outgrow their bound is refused whole, in words that clients can parse") {
-    Fixture fixture(std::size_t{1} << 20);
+    DispatchFixture fixture(std::size_t{1} << 20);
     for (const char* element : {"7,", R"({"id":1,"method":"nosuch"},)"}) {
         std::string request = "[";
         for (int i = 0; i < 20'000; ++i) request += element;
@@ -247,7 +247,7 @@ TEST_CASE("a batch whose replies outgrow their bound is refused whole, in words 
 }
 
 TEST_CASE("fifty thousand entries with one id are answered in order") {
-    Fixture fixture;
+    DispatchFixture fixture;
     std::string request = "[";
     for (int i = 0; i < 50'000; ++i)
         request += fmt::format(R"({{"id":"same","method":"add","params":[{}]}},)", i);
@@ -288,7 +288,7 @@ TEST_CASE("parameters may be named, and positional ones lead them as args") {
         {"wrong type", "add", R"({"first":"x"})",
          R"({"code":-3,"message":"Wrong type passed:\n{\n    \"Position 1 (first)\": \"JSON value of type string is not of expected type number\"\n}"})"},
     };
-    Fixture fixture;
+    DispatchFixture fixture;
     for (const Case& c : kCases) {
         CAPTURE(c.name);
         const std::string text =
@@ -333,7 +333,7 @@ TEST_CASE("wrong arguments are told in bitcoind's words") {
         {"check", "[\"" + hash + "\",true,{}]", "-3",
          R"(Wrong type passed:\n{\n    \"Position 3 (rest)\": \"JSON value of type object is not of expected type array\"\n})"},
     };
-    Fixture fixture;
+    DispatchFixture fixture;
     for (const Case& c : kCases) {
         CAPTURE(c.params);
         const std::string text =
@@ -349,7 +349,7 @@ TEST_CASE("wrong arguments are told in bitcoind's words") {
 }
 
 TEST_CASE("a wrong number of arguments is answered with the help page") {
-    Fixture fixture;
+    DispatchFixture fixture;
     const std::string page = help_page(*RpcMethods(test_methods()).find("add"));
     std::string wanted;
     JsonWriter(wanted).string(page);
@@ -385,7 +385,7 @@ TEST_CASE("help lists methods by section and explains each in bitcoind's layout"
 }
 
 TEST_CASE("a batch is answered where its most patient method is") {
-    Fixture fixture;
+    DispatchFixture fixture;
     CHECK(fixture.post(R"({"id":1,"method":"waits"})").text ==
           "{\"result\":\"waited\",\"error\":null,\"id\":1}\n");
     CHECK(fixture.lane == Lane::chain);
@@ -396,7 +396,7 @@ TEST_CASE("a batch is answered where its most patient method is") {
 }
 
 TEST_CASE("a user with a list calls what is on it and nothing else") {
-    Fixture fixture(1 << 20, RpcWhitelist({"someone:add,half"}, true));
+    DispatchFixture fixture(1 << 20, RpcWhitelist({"someone:add,half"}, true));
     CHECK(fixture.post(R"({"id":1,"method":"add","params":[1]})").status == 200);
     struct Case {
         const char* name;
@@ -423,9 +423,10 @@ TEST_CASE("a user with a list calls what is on it and nothing else") {
         CHECK(response.status == c.status);
         CHECK(response.text == c.reply);
     }
-    CHECK(Fixture(1 << 20, RpcWhitelist({"another:add"}, true)).post("{").status == 403);
-    CHECK(Fixture(1 << 20, RpcWhitelist({"another:add"}, false)).post(R"({"id":1,"method":"list"})").status ==
-          200);
+    CHECK(DispatchFixture(1 << 20, RpcWhitelist({"another:add"}, true)).post("{").status == 403);
+    CHECK(DispatchFixture(1 << 20, RpcWhitelist({"another:add"}, false))
+              .post(R"({"id":1,"method":"list"})")
+              .status == 200);
 }
 
 TEST_CASE("until there are methods every call is told what is being waited for") {

@@ -27,7 +27,7 @@ json result_of(RpcFixture& fixture, const std::string& method, const std::string
     return answer.at("result");
 }
 
-std::string in_list(const std::string& text) {
+std::string stands_in_list(const std::string& text) {
     return "[\"" + text + "\"]";
 }
 
@@ -44,7 +44,7 @@ TEST_SUITE_BEGIN("query.rpc_queries");
 TEST_CASE("a transaction is decoded in the form in which its scripts make sense") {
     RpcFixture fixture;
     const std::string genesis = encode_hex(chain_params(ChainKind::regtest).genesis).substr(162);
-    const json decoded = result_of(fixture, "decoderawtransaction", in_list(genesis));
+    const json decoded = result_of(fixture, "decoderawtransaction", stands_in_list(genesis));
     CHECK(decoded.at("txid") == "4a5e1e4baab89f3a32518a88c31bc87f618f76673e2cc77ab2127b7afdeda33b");
     CHECK_FALSE(decoded.contains("hex"));
     CHECK(decoded.at("vout").at(0).at("scriptPubKey").at("type") == "pubkey");
@@ -56,13 +56,13 @@ TEST_CASE("a transaction is decoded in the form in which its scripts make sense"
         "0100000000000000"
         "00"
         "00000000";
-    CHECK(result_of(fixture, "decoderawtransaction", in_list(no_inputs)).at("vout").size() == 1);
+    CHECK(result_of(fixture, "decoderawtransaction", stands_in_list(no_inputs)).at("vout").size() == 1);
     CHECK(result_of(fixture, "decoderawtransaction", "[\"" + no_inputs + "\",false]").at("vin").empty());
     const std::string refused =
         RpcFixture::error(-22, "TX decode failed. Make sure the tx has at least one input.");
     CHECK(fixture.call("decoderawtransaction", "[\"" + no_inputs + "\",true]") == refused);
     for (const char* hex : {"", "zz", "00", "0"})
-        CHECK(fixture.call("decoderawtransaction", in_list(hex)) == refused);
+        CHECK(fixture.call("decoderawtransaction", stands_in_list(hex)) == refused);
     CHECK(
         result_of(fixture, "decoderawtransaction", "{\"hexstring\":\"" + genesis + "\",\"iswitness\":false}")
             .at("locktime") == 0);
@@ -71,50 +71,50 @@ TEST_CASE("a transaction is decoded in the form in which its scripts make sense"
 TEST_CASE("a script is shown with what would pay to its hash") {
     RpcFixture fixture;
     const std::string key = "02e2a7b01fadbab713e0e021bfb16b6792821723f7a0860abff1f178512bd0c71a";
-    const json multisig = result_of(fixture, "decodescript", in_list("5121" + key + "51ae"));
+    const json multisig = result_of(fixture, "decodescript", stands_in_list("5121" + key + "51ae"));
     CHECK(multisig.at("type") == "multisig");
     CHECK_FALSE(multisig.contains("hex"));
     CHECK(multisig.at("p2sh").get<std::string>().starts_with("2"));
     CHECK(multisig.at("segwit").at("type") == "witness_v0_scripthash");
     CHECK(multisig.at("segwit").at("desc").get<std::string>().starts_with("wsh(multi(1," + key + "))#"));
     CHECK(multisig.at("segwit").at("p2sh-segwit").get<std::string>().starts_with("2"));
-    const json pubkey = result_of(fixture, "decodescript", in_list("21" + key + "ac"));
+    const json pubkey = result_of(fixture, "decodescript", stands_in_list("21" + key + "ac"));
     CHECK(pubkey.at("segwit").at("type") == "witness_v0_keyhash");
     const json uncompressed =
-        result_of(fixture, "decodescript", in_list("4104" + std::string(128, '1') + "ac"));
+        result_of(fixture, "decodescript", stands_in_list("4104" + std::string(128, '1') + "ac"));
     CHECK(uncompressed.contains("p2sh"));
     CHECK_FALSE(uncompressed.contains("segwit"));
     for (const char* script : {"6a", "51024e73", "ba", "50", "5102"}) {
         CAPTURE(script);
-        CHECK_FALSE(result_of(fixture, "decodescript", in_list(script)).contains("p2sh"));
+        CHECK_FALSE(result_of(fixture, "decodescript", stands_in_list(script)).contains("p2sh"));
     }
-    const json empty = result_of(fixture, "decodescript", in_list(""));
+    const json empty = result_of(fixture, "decodescript", stands_in_list(""));
     CHECK(empty.at("asm") == "");
     CHECK(empty.contains("segwit"));
-    CHECK(fixture.call("decodescript", in_list("xyz")) ==
+    CHECK(fixture.call("decodescript", stands_in_list("xyz")) ==
           RpcFixture::error(-8, "argument must be hexadecimal string (not 'xyz')"));
 }
 
 TEST_CASE("an address is described, or what is wrong with it") {
     RpcFixture fixture;
-    CHECK(fixture.call("validateaddress", in_list("mfWxJ45yp2SFn7UciZyNpvDKrzbhyfKrY8")) ==
+    CHECK(fixture.call("validateaddress", stands_in_list("mfWxJ45yp2SFn7UciZyNpvDKrzbhyfKrY8")) ==
           RpcFixture::result(R"({"isvalid":true,"address":"mfWxJ45yp2SFn7UciZyNpvDKrzbhyfKrY8",)"
                              R"("scriptPubKey":"76a914000000000000000000000000000000000000000088ac",)"
                              R"("isscript":false,"iswitness":false})"));
-    CHECK(fixture.call("validateaddress", in_list("bcrt1pfeesnyr2tx")) ==
+    CHECK(fixture.call("validateaddress", stands_in_list("bcrt1pfeesnyr2tx")) ==
           RpcFixture::result(R"({"isvalid":true,"address":"bcrt1pfeesnyr2tx","scriptPubKey":"51024e73",)"
                              R"("isscript":true,"iswitness":true})"));
-    CHECK(fixture.call("validateaddress", in_list("bcrt1ss4qsfnq9yx")) ==
+    CHECK(fixture.call("validateaddress", stands_in_list("bcrt1ss4qsfnq9yx")) ==
           RpcFixture::result(R"({"isvalid":true,"address":"bcrt1ss4qsfnq9yx","scriptPubKey":"60028541",)"
                              R"("iswitness":true,"witness_version":16,"witness_program":"8541"})"));
     CHECK(
-        fixture.call("validateaddress", in_list("bcrt1pfeesnyr2tq")) ==
+        fixture.call("validateaddress", stands_in_list("bcrt1pfeesnyr2tq")) ==
         RpcFixture::result(R"({"isvalid":false,"error_locations":[15],"error":"Invalid Bech32m checksum"})"));
     CHECK(
-        fixture.call("validateaddress", in_list("1111111111111111111114oLvT2")) ==
+        fixture.call("validateaddress", stands_in_list("1111111111111111111114oLvT2")) ==
         RpcFixture::result(
             R"({"isvalid":false,"error_locations":[],"error":"Invalid or unsupported Base58-encoded address."})"));
-    CHECK(fixture.call("validateaddress", in_list("0OIl")) ==
+    CHECK(fixture.call("validateaddress", stands_in_list("0OIl")) ==
           RpcFixture::result(R"({"isvalid":false,"error_locations":[],)"
                              R"("error":"Invalid or unsupported Segwit (Bech32) or Base58 encoding."})"));
 }
@@ -140,12 +140,12 @@ TEST_CASE("transactions are proven by a coin of theirs, and found in a block tha
     CHECK(
         result_of(fixture, "getrawtransaction", "[\"" + txid + "\",true,\"" + hash + "\"]").at("blockhash") ==
         hash);
-    CHECK(fixture.call("getrawtransaction", in_list(txid)) ==
+    CHECK(fixture.call("getrawtransaction", stands_in_list(txid)) ==
           RpcFixture::error(-5,
                             "No such mempool transaction. Use -txindex or provide a block hash to enable "
                             "blockchain transaction queries. Use gettransaction for wallet transactions."));
     const std::string genesis_txid = "4a5e1e4baab89f3a32518a88c31bc87f618f76673e2cc77ab2127b7afdeda33b";
-    CHECK(fixture.call("getrawtransaction", in_list(genesis_txid)) ==
+    CHECK(fixture.call("getrawtransaction", stands_in_list(genesis_txid)) ==
           RpcFixture::error(-5,
                             "The genesis block coinbase is not considered an ordinary transaction and cannot "
                             "be retrieved"));
@@ -182,7 +182,7 @@ TEST_CASE("with an index a transaction is found without naming its block") {
     // What the index has not seen yet is searched for among the newest blocks.
     CHECK(result_of(fixture, "getrawtransaction", "[\"" + txids[4].display_hex() + "\",1]")
               .at("confirmations") == 1);
-    const std::string unknown = in_list(std::string(64, 'a'));
+    const std::string unknown = stands_in_list(std::string(64, 'a'));
     CHECK(
         fixture.call("getrawtransaction", unknown) ==
         RpcFixture::error(-5,
@@ -195,7 +195,7 @@ TEST_CASE("with an index a transaction is found without naming its block") {
                             "transactions."));
     CHECK(result_of(fixture, "getindexinfo").dump() ==
           R"({"txindex":{"best_block_height":2,"synced":true}})");
-    CHECK(result_of(fixture, "getindexinfo", in_list("nosuch")) == json::object());
+    CHECK(result_of(fixture, "getindexinfo", stands_in_list("nosuch")) == json::object());
 }
 
 TEST_CASE("a transaction that is indexed while it is looked up is found") {
@@ -280,17 +280,17 @@ TEST_CASE("fees and what was spent are told of blocks that were connected, and m
         return result_of(fixture, "getblock", fmt::format("[\"{}\",{}]", hash, verbosity)).at("tx").at(1);
     };
 
-    CHECK(result_of(fixture, "getblock", in_list(hash)).at("confirmations") == -1);
+    CHECK(result_of(fixture, "getblock", stands_in_list(hash)).at("confirmations") == -1);
     CHECK(transaction(1) == spec.transactions.front().txid().display_hex());
     for (const int verbosity : {2, 3}) {
         CHECK_FALSE(transaction(verbosity).contains("fee"));
         CHECK_FALSE(transaction(verbosity).at("vin").at(0).contains("prevout"));
     }
-    CHECK(fixture.call("getblockstats", in_list(hash)) ==
+    CHECK(fixture.call("getblockstats", stands_in_list(hash)) ==
           RpcFixture::error(-1, "Can't read undo data from disk"));
 
     must(fixture.node.chain().invalidate_block(child_of(blocks.back(), 1).hash));
-    CHECK(result_of(fixture, "getblock", in_list(hash)).at("confirmations") == 1);
+    CHECK(result_of(fixture, "getblock", stands_in_list(hash)).at("confirmations") == 1);
     CHECK(fixture.call("getblock", "[\"" + hash + "\",2]").contains(R"("fee":0.00001234,)"));
     CHECK(transaction(3).contains("fee"));
     CHECK_FALSE(transaction(2).at("vin").at(0).contains("prevout"));
@@ -298,7 +298,7 @@ TEST_CASE("fees and what was spent are told of blocks that were connected, and m
     CHECK(prevout.at("generated") == true);
     CHECK(prevout.at("height") == 1);
     CHECK(prevout.at("value") == 50);
-    CHECK(result_of(fixture, "getblockstats", in_list(hash)).at("totalfee") == 1234);
+    CHECK(result_of(fixture, "getblockstats", stands_in_list(hash)).at("totalfee") == 1234);
 }
 
 TEST_CASE("the chain's figures") {
@@ -335,7 +335,7 @@ TEST_CASE("soft forks are told with their votes") {
     CHECK(deployments.at("taproot").at("height") == 0);
     CHECK(deployments.at("testdummy").at("bip9").at("status") == "defined");
     CHECK(deployments.at("testdummy").at("active") == false);
-    CHECK(fixture.call("getdeploymentinfo", in_list(std::string(64, 'a'))) ==
+    CHECK(fixture.call("getdeploymentinfo", stands_in_list(std::string(64, 'a'))) ==
           RpcFixture::error(-5, "Block not found"));
 }
 
@@ -430,7 +430,7 @@ TEST_CASE("waits end with the block, with the time, with the client and with the
     const std::string tip = fixture.blocks.back().hash.display_hex();
     const json now = {{"hash", tip}, {"height", 5}};
     CHECK(result_of(fixture, "waitforblockheight", "[5]") == now);
-    CHECK(result_of(fixture, "waitforblock", in_list(tip)) == now);
+    CHECK(result_of(fixture, "waitforblock", stands_in_list(tip)) == now);
     CHECK(result_of(fixture, "waitfornewblock", "[1]") == now);
     CHECK(result_of(fixture, "waitforblockheight", "[6,1]") == now);
     CHECK(fixture.call("waitfornewblock", "[-1]") == RpcFixture::error(-1, "Negative timeout"));
@@ -468,9 +468,10 @@ TEST_CASE("the process: calls under way, memory, log, clock, indexes") {
     CHECK(info.at("active_commands")[0].at("duration") >= 0);
     CHECK(info.at("logpath") == "/somewhere/debug.log");
     CHECK(result_of(fixture, "getmemoryinfo").at("locked").at("total") == 0);
-    CHECK(
-        result_of(fixture, "getmemoryinfo", in_list("mallocinfo")).get<std::string>().starts_with("<malloc"));
-    CHECK(fixture.call("getmemoryinfo", in_list("x")) == RpcFixture::error(-8, "unknown mode x"));
+    CHECK(result_of(fixture, "getmemoryinfo", stands_in_list("mallocinfo"))
+              .get<std::string>()
+              .starts_with("<malloc"));
+    CHECK(fixture.call("getmemoryinfo", stands_in_list("x")) == RpcFixture::error(-8, "unknown mode x"));
     CHECK(result_of(fixture, "logging", "[[\"all\"],[\"http\"]]").contains("zmq"));
     CHECK(fixture.switched == std::vector<std::pair<std::string, bool>>{{"all", true}, {"http", false}});
     CHECK(fixture.call("logging", "[[\"nosuch\"]]") ==
@@ -493,7 +494,7 @@ TEST_CASE("every method has a page of help, and takes its arguments by name") {
         if (line.empty() || line.starts_with("==")) continue;
         const std::string name = line.substr(0, line.find(' '));
         CAPTURE(name);
-        const std::string page = result_of(fixture, "help", in_list(name));
+        const std::string page = result_of(fixture, "help", stands_in_list(name));
         CHECK(page.starts_with(line));
         CHECK(page.find("\nResult") != std::string::npos);
         CHECK(page.find("\nExamples:\n") != std::string::npos);

@@ -16,7 +16,7 @@ using nlohmann::json;
 
 namespace {
 
-std::vector<json> read_rows(const std::string& name) {
+std::vector<json> read_vector_rows(const std::string& name) {
     std::ifstream file(std::string(BLOCKPUB_SOURCE_ROOT "/tests/vectors/") + name);
     REQUIRE(file.good());
     std::vector<json> rows;
@@ -40,7 +40,7 @@ int recorded_status(const json& row) {
 }
 
 /// Sets what may differ between two nodes to one value.
-std::string without_disk_size(std::string text) {
+std::string less_disk_size(std::string text) {
     for (const std::string name : {"\"size_on_disk\":", "\"disk_size\":"}) {
         const std::size_t at = text.find(name);
         if (at != std::string::npos) text.replace(at, text.find_first_of(",}", at) - at, name + "0");
@@ -56,7 +56,7 @@ TEST_CASE("every recorded call is answered to the byte, during the steps and aft
     RpcFixture fixture;
     std::ifstream file(BLOCKPUB_SOURCE_ROOT "/tests/vectors/manifest.json");
     fixture.node.clock().set_fixed(json::parse(file).at("chain-a").at("mocktime").get<std::int64_t>());
-    for (const json& row : read_rows("chain-a.jsonl")) {
+    for (const json& row : read_vector_rows("chain-a.jsonl")) {
         if (row.at("op") == "block") {
             const json result = row.value("result", json(nullptr));
             CAPTURE(row.at("hash"));
@@ -69,7 +69,7 @@ TEST_CASE("every recorded call is answered to the byte, during the steps and aft
         }
     }
     std::size_t compared = 0;
-    for (json row : read_rows("chain-a-rpc.jsonl")) {
+    for (json row : read_vector_rows("chain-a-rpc.jsonl")) {
         const std::string method = row.at("method");
         const std::string params = row.at("params").dump();
         CAPTURE(method);
@@ -83,7 +83,7 @@ TEST_CASE("every recorded call is answered to the byte, during the steps and aft
         }
         CHECK(response.status == recorded_status(row));
         if (method == "getblockchaininfo" || method == "gettxoutsetinfo") {
-            CHECK(without_disk_size(response.text) == without_disk_size(row.at("response")));
+            CHECK(less_disk_size(response.text) == less_disk_size(row.at("response")));
             continue;
         }
         CHECK(is_recorded(row, response.text));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "source/block_file.hpp"
 
+#include "support/regtest_params.hpp"
 #include "unit/source/block_file_bytes.hpp"
 
 #include <doctest/doctest.h>
@@ -12,10 +13,6 @@ using namespace blockpub;
 using namespace blockpub::test;
 
 namespace {
-
-const ChainParams& regtest() {
-    return chain_params(ChainKind::regtest);
-}
 
 struct Walked {
     std::vector<BlockHash> hashes;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "source/block_scanner.hpp"
 
+#include "support/regtest_params.hpp"
 #include "unit/source/block_file_bytes.hpp"
 
 #include <doctest/doctest.h>
@@ -18,10 +19,6 @@ namespace {
 const ChainParams& main_params() {
     return chain_params(ChainKind::main);
 }
-const ChainParams& regtest() {
-    return chain_params(ChainKind::regtest);
-}
-
 struct Found {
     std::vector<Bytes> blocks;
     struct Spot {

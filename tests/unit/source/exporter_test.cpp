@@ -3,6 +3,7 @@
 
 #include "source/importer.hpp"
 #include "support/regtest_chain.hpp"
+#include "support/regtest_params.hpp"
 #include "unit/source/block_file_bytes.hpp"
 #include "unit/source/recording_logger.hpp"
 
@@ -19,10 +20,6 @@ using namespace blockpub::test;
 namespace fs = std::filesystem;
 
 namespace {
-
-const ChainParams& regtest() {
-    return chain_params(ChainKind::regtest);
-}
 
 Result<ExportSummary> run_export(RegtestChain& node, const ExportOptions& options,
                                  std::stop_token stop = {}) {

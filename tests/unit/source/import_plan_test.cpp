@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "source/import_plan.hpp"
 
+#include "support/regtest_params.hpp"
 #include "unit/source/block_file_bytes.hpp"
 
 #include <doctest/doctest.h>
@@ -10,10 +11,6 @@ using namespace blockpub;
 using namespace blockpub::test;
 
 namespace {
-const ChainParams& regtest() {
-    return chain_params(ChainKind::regtest);
-}
-
 bool mentions(const Error& error, const std::string& text) {
     return error.context.find(text) != std::string::npos;
 }

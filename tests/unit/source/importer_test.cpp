@@ -2,6 +2,7 @@
 #include "source/importer.hpp"
 
 #include "support/regtest_chain.hpp"
+#include "support/regtest_params.hpp"
 #include "unit/source/block_file_bytes.hpp"
 #include "unit/source/recording_logger.hpp"
 
@@ -20,10 +21,6 @@ using namespace blockpub::test;
 using namespace std::chrono_literals;
 
 namespace {
-
-const ChainParams& regtest() {
-    return chain_params(ChainKind::regtest);
-}
 
 Bytes records(const std::vector<BuiltBlock>& blocks) {
     Bytes out;

@@ -174,7 +174,7 @@ class Chain {
 
     /// Hands over a block that a peer sent, and returns at once. `done` is called on the chain thread when
     /// the block is stored or refused, committed or not, and must not wait; not at all when the chain stops
-    /// first. Blocks that come faster than they are connected share commits. What is on the way has no bound
+    /// first. Far behind the best header, blocks that wait share commits. What is on the way has no bound
     /// but the caller's.
     [[nodiscard]] virtual Result<void> deliver_block(ParsedBlock block,
                                                      std::function<void(const DeliveredBlock&)> done) = 0;

@@ -14,6 +14,9 @@
 namespace blockpub {
 namespace {
 
+/// So many blocks behind the best header are a burst at the tip: each is told of by itself.
+constexpr std::uint32_t kFewBlocks = 16;
+
 BlockOutcome rejection_of(const Rejection& broken) {
     return {BlockOutcome::Kind::rejected, broken.reason};
 }
@@ -376,9 +379,23 @@ Result<void> ChainCore::finish(bool durable) {
     return {};
 }
 
-/// At the tip every step is committed by itself; in an import, or while more waits, when it is time.
+Result<void> ChainCore::finish_unattended() {
+    if (halted_) return std::unexpected(*halted_);
+    show_changes();
+    if (!commit_due()) return {};
+    if (auto committed = commit(); !committed) return halt(std::move(committed.error()));
+    return {};
+}
+
+/// At the tip every step is committed by itself; in an import, or while it is far and more waits, when it is
+/// time.
 bool ChainCore::commit_now() const {
-    return !(importing_ || more_coming_) || writer_->commit_due() || coins_.commit_due();
+    return !(importing_ || (more_coming_ && far_behind())) || commit_due();
+}
+
+bool ChainCore::far_behind() const {
+    const HeaderNode* const tip = state_->active().tip();
+    return tip == nullptr || state_->best_header()->height.value > tip->height.value + kFewBlocks;
 }
 
 void ChainCore::show_changes() {

@@ -66,10 +66,12 @@ class ChainCore final : private ActivationHost {
 
     /// While importing, steps share commits and initial download holds.
     void set_importing(bool importing) { importing_ = importing; }
-    /// While more blocks wait, steps share commits.
+    /// While more blocks wait and the chain is far behind, steps share commits.
     void set_more_coming(bool more) { more_coming_ = more; }
     /// Ends a piece of work: shows what is left to show, and commits if it is time, or `durable` asks for it.
     [[nodiscard]] Result<void> finish(bool durable);
+    /// As finish, for what nobody waits for: it is committed with what follows, or once it is time.
+    [[nodiscard]] Result<void> finish_unattended();
     [[nodiscard]] bool dirty() const { return writer_->dirty(); }
     [[nodiscard]] std::chrono::steady_clock::time_point commit_deadline() const {
         return writer_->commit_deadline();
@@ -104,7 +106,9 @@ class ChainCore final : private ActivationHost {
                                                   const std::optional<BlobPlace>& stored);
     void complete_witness(CheckedBlock& checked) const;
     void header_arrived(const BlockHash& hash);
+    [[nodiscard]] bool commit_due() const { return writer_->commit_due() || coins_.commit_due(); }
     [[nodiscard]] bool commit_now() const;
+    [[nodiscard]] bool far_behind() const;
     void show_changes();
     [[nodiscard]] Result<void> keep_coins_above(Height height);
     void publish_chain();

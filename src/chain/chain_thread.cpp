@@ -335,11 +335,9 @@ void ChainThread::perform(Work work) {
 }
 
 void ChainThread::perform_task(Task& task) {
-    // What nobody waits for is committed with what follows, or after a pause.
-    if (!task.attended) core_->set_more_coming(true);
     auto outcome = task.work(*core_);
     // Also after an Error about the argument: the answer may rest on what is not durable yet.
-    auto finished = core_->finish(task.attended);
+    auto finished = task.attended ? core_->finish(true) : core_->finish_unattended();
     if (outcome && !finished) outcome = std::move(finished);
     complete(task, std::move(outcome));
 }

@@ -14,8 +14,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr std::size_t kReach = 1024;  // blocks above the active chain that are asked for
-constexpr int kPatienceAlone = 10;    // timeouts that a block may take, when there is no other peer
+constexpr int kPatienceAlone = 10;  // timeouts that a block may take, when there is no other peer
 constexpr int kPatience = 2;
 
 }  // namespace
@@ -183,7 +182,8 @@ void Follower::plan() {
             for (const Question& question : questions) {
                 const auto best = desk.find(question.best);
                 plan->entries.push_back({question.peer, question.session,
-                                         desk.missing_blocks(question.best, kReach), best && best->failed});
+                                         desk.missing_blocks(question.best, kDownloadReach),
+                                         best && best->failed});
             }
             post([this, plan] { planned(std::move(*plan)); });
         });
@@ -241,8 +241,9 @@ void Follower::tick() {
     const auto now = SteadyClock::now();
     for (const auto& peer : peers_) {
         if (ended_) break;
-        peer->tick(now);
+        // Before its own tick, in which it may ask the chain something, and pause meanwhile.
         if (peer->ready()) drop_slow(*peer, now);
+        peer->tick(now);
     }
     show_board(now);
     const ChainStatus status = chain_.status();

@@ -13,7 +13,6 @@ namespace {
 constexpr std::chrono::seconds kAskAgain{120};
 constexpr unsigned kMostStranded = 10;   // messages that do not connect
 constexpr unsigned kMostUnknown = 1000;  // blocks announced whose headers never come
-constexpr std::size_t kReach = 1024;     // blocks above the active chain that are asked for
 /// Headers that are taken ahead of blocks: where making them costs nothing, far fewer.
 constexpr std::uint32_t kMostAhead = 5'000'000;
 constexpr std::uint32_t kMostAheadRegtest = 50'000;
@@ -32,7 +31,7 @@ std::vector<BlockHash> opening_locator(const HeaderDesk& desk, const std::option
 
 HeaderAnswer about_chain(const HeaderDesk& desk, HeaderAnswer answer) {
     answer.tip = desk.tip();
-    if (answer.last) answer.missing = desk.missing_blocks(answer.last->hash, kReach);
+    if (answer.last) answer.missing = desk.missing_blocks(answer.last->hash, kDownloadReach);
     return answer;
 }
 
@@ -117,7 +116,8 @@ Result<void> HeaderSync::process(std::vector<BlockHeader> headers, Time now) {
     if (headers.empty()) {
         if (presync_ && presync_->second_look())
             return fail(Errc::corrupt, "it sent fewer headers than before");
-        presync_.reset();
+        // The last message of the first look was full, and there was nothing behind it.
+        if (presync_) return too_little_work(presync_->height());
         return {};
     }
     if (auto checked = check_alone(headers); !checked) return checked;
@@ -149,21 +149,25 @@ Result<void> HeaderSync::go_through_presync(const std::vector<BlockHeader>& head
 }
 
 Result<void> HeaderSync::announced(const BlockHash& hash) {
-    if (asking_chain_) {
-        // One is as good as many: the headers that come are those of all.
-        kept_announcements_.assign(1, hash);
-        return {};
-    }
     if (++unknown_ > kMostUnknown)
         return fail(Errc::corrupt,
                     fmt::format("it announced {} blocks and sent no headers of them", unknown_));
+    if (asking_chain_) {
+        // One is as good as many: the headers that come are those of all.
+        kept_announcement_ = hash;
+    } else {
+        look_up(hash);
+    }
+    return {};
+}
+
+void HeaderSync::look_up(const BlockHash& hash) {
     ask_chain([hash, best = best_](HeaderDesk& desk) {
         using Kind = HeaderAnswer::Kind;
         const auto point = desk.find(hash);
         if (point) return about_chain(desk, {.kind = Kind::known, .last = point});
         return about_chain(desk, {.kind = Kind::unknown, .locator = opening_locator(desk, best)});
     });
-    return {};
 }
 
 Result<void> HeaderSync::headers_taken(const HeaderAnswer& answer, Time now) {
@@ -220,6 +224,7 @@ Result<void> HeaderSync::answer(HeaderAnswer answer, Time now) {
             done = headers_without_work(answer, now);
             break;
         case HeaderAnswer::Kind::known:
+            unknown_ = 0;
             if (!best_ || best_->chainwork < answer.last->chainwork) {
                 best_ = answer.last;
                 host_.peer_chain_changed(answer);
@@ -240,10 +245,8 @@ Result<void> HeaderSync::process_next(Time now) {
         kept_.pop_front();
         if (auto processed = process(std::move(headers), now); !processed) return processed;
     }
-    if (asking_chain_ || kept_announcements_.empty()) return {};
-    const BlockHash hash = kept_announcements_.front();
-    kept_announcements_.clear();
-    return announced(hash);
+    if (!asking_chain_ && kept_announcement_) look_up(*std::exchange(kept_announcement_, std::nullopt));
+    return {};
 }
 
 void HeaderSync::resume(Time now) {

@@ -19,6 +19,9 @@
 
 namespace blockpub {
 
+/// Blocks above the active chain that are asked for.
+inline constexpr std::size_t kDownloadReach = 1024;
+
 /// What the chain thread answers to a question about headers.
 struct HeaderAnswer {
     enum class Kind : std::uint8_t {
@@ -86,6 +89,7 @@ class HeaderSync {
 
  private:
     void ask_chain(HeaderSyncHost::Question question);
+    void look_up(const BlockHash& hash);
     void request(std::vector<BlockHash> locator, Time now);
     [[nodiscard]] Result<void> check_alone(const std::vector<BlockHeader>& headers) const;
     [[nodiscard]] Result<void> process(std::vector<BlockHeader> headers, Time now);
@@ -107,7 +111,7 @@ class HeaderSync {
     bool more_ = false;  // the headers with the chain thread filled a message
     std::shared_ptr<std::vector<BlockHeader>> in_hand_;
     std::deque<std::vector<BlockHeader>> kept_;
-    std::deque<BlockHash> kept_announcements_;
+    std::optional<BlockHash> kept_announcement_;
     std::optional<HeaderPresync> presync_;
     std::optional<HeaderDesk::Point> best_;
     std::optional<BlockHash> paused_at_;  // headers are far enough ahead of the blocks

@@ -107,7 +107,6 @@ class Peer final : private PeerSessionHost, private HeaderSyncHost {
     void settle(const Result<void>& result);
     [[nodiscard]] Result<void> take_inventory(ByteSpan payload);
     [[nodiscard]] Result<void> take_not_found(ByteSpan payload);
-    [[nodiscard]] std::chrono::milliseconds pause_before_call();
     void log_end(const std::string& reason, std::chrono::milliseconds pause);
 
     const std::uint32_t number_;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 namespace blockpub {
@@ -22,10 +23,11 @@ std::string FollowProgress::line(const State& state, Time now) {
     const double span = std::chrono::duration<double>(now - first.time).count();
     const double blocks = span > 0 ? static_cast<double>(state.height - first.height) / span : 0;
     const double bytes = span > 0 ? static_cast<double>(bytes_ - first.bytes) / span : 0;
-    std::string text = fmt::format(
-        "Following: height {} of {} ({:.1f}%), {:.0f} blocks/s, {:.1f} MB/s, {} peers", state.height,
-        state.best_header, 100.0 * static_cast<double>(state.height) / static_cast<double>(state.best_header),
-        blocks, bytes / 1e6, state.peers);
+    const std::uint64_t best = std::max<std::uint64_t>({state.best_header, state.height, 1});
+    std::string text =
+        fmt::format("Following: height {} of {} ({:.1f}%), {:.0f} blocks/s, {:.1f} MB/s, {} peers",
+                    state.height, best, 100.0 * static_cast<double>(state.height) / static_cast<double>(best),
+                    blocks, bytes / 1e6, state.peers);
     if (state.presync != 0) text += fmt::format(", headers looked at up to {}", state.presync);
     return text;
 }

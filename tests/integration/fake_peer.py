@@ -49,20 +49,23 @@ class FakePeer:
     # The chain that it serves.
 
     def set_tip(self, tip, new_blocks=()):
-        """Makes `tip` the end of its chain; ancestors must be known, or among `new_blocks`."""
+        """Makes `tip` the end of its chain; ancestors must be known, or among `new_blocks`. What is new in it."""
         with self.lock:
             for block in [*new_blocks, tip]:
                 self.by_digest[block.digest] = block
-            branch = [tip]
-            while branch[-1].height > 0:
-                branch.append(self.by_digest[branch[-1].raw[4:36]])
-            self.active = branch[::-1]
+            branch, at = [], tip
+            while not self._is_active(at):
+                branch.append(at)
+                at = self.by_digest[at.raw[4:36]]
+            self.active = self.active[:at.height + 1] + branch[::-1]
+            return branch[::-1]
+
+    def _is_active(self, block):
+        return block.height < len(self.active) and self.active[block.height].digest == block.digest
 
     def announce(self, tip, new_blocks=()):
         """As set_tip, and tells everybody of what is new by headers, as after sendheaders."""
-        old = self.active
-        self.set_tip(tip, new_blocks)
-        fresh = [b for b in self.active if b.height >= len(old) or old[b.height] is not b]
+        fresh = self.set_tip(tip, new_blocks)
         self.broadcast(message('headers', headers_payload([b.raw[:80] for b in fresh])))
 
     def announce_by_inv(self, tip, new_blocks=()):
@@ -174,10 +177,10 @@ class FakePeer:
         count, at = payload[4], 5
         locator = [payload[at + 32 * i:at + 32 * (i + 1)] for i in range(count)]
         with self.lock:
-            active = self.active
-        at_height = {block.digest: block.height for block in active}
-        start = next((at_height[digest] for digest in locator if digest in at_height), 0)
-        self.send_headers(connection, [block.raw[:80] for block in active[start + 1:start + 2001]])
+            known = (self.by_digest[digest] for digest in locator if digest in self.by_digest)
+            start = next((block.height for block in known if self._is_active(block)), 0)
+            following = self.active[start + 1:start + 2001]
+        self.send_headers(connection, [block.raw[:80] for block in following])
 
     def send_headers(self, connection, headers):
         connection.sendall(message('headers', headers_payload(headers)))

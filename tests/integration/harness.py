@@ -6,6 +6,7 @@ Environment:
   BLOCKPUB_DAEMON_ARGS   further arguments for every daemon (a smaller map under sanitizers, say)
   BLOCKPUB_TIME_FACTOR   multiplies every limit on waiting; sanitizer runs give 5 or 10
   BLOCKPUB_ROUNDS        divides the rounds of the long loops by this number (at least one remains)
+  BLOCKPUB_BLOCKS        blocks of the long following of a node (default: 500); 10000 take some minutes
   BLOCKPUB_SEED          the seed of the random tests; each prints the one it used
 """
 import base64

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <string>
+#include <utility>
 
 namespace blockpub {
 
@@ -49,6 +51,43 @@ bool IpAddress::is_any() const {
 
 namespace {
 
+unsigned width_of(const IpAddress& address) {
+    return address.is_v4() ? 32 : 128;
+}
+
+/// RFC 1122, 1918, 2544, 3849, 3927, 4193, 4291, 4843, 4862, 5737, 6598, 7343.
+constexpr std::string_view kNotRoutable[] = {"0.0.0.0/8",
+                                             "10.0.0.0/8",
+                                             "100.64.0.0/10",
+                                             "127.0.0.0/8",
+                                             "169.254.0.0/16",
+                                             "172.16.0.0/12",
+                                             "192.0.2.0/24",
+                                             "192.168.0.0/16",
+                                             "198.18.0.0/15",
+                                             "198.51.100.0/24",
+                                             "203.0.113.0/24",
+                                             "255.255.255.255",
+                                             "::",
+                                             "::1",
+                                             "2001:10::/28",
+                                             "2001:20::/28",
+                                             "2001:db8::/32",
+                                             "fc00::/7",
+                                             "fe80::/64"};
+
+/// The longest run of zeros, of two groups at least: where it begins, and how long it is.
+std::pair<std::size_t, std::size_t> longest_zeros(const std::array<unsigned, 8>& groups) {
+    std::pair<std::size_t, std::size_t> best{groups.size(), 1};
+    for (std::size_t at = 0; at < groups.size();) {
+        std::size_t end = at;
+        while (end < groups.size() && groups[end] == 0) ++end;
+        if (end - at > best.second) best = {at, end - at};
+        at = end + 1;
+    }
+    return best;
+}
+
 /// Leading ones of a netmask. Nothing when a one follows a zero.
 std::optional<unsigned> mask_bits(const IpAddress& mask) {
     unsigned bits = 0;
@@ -66,6 +105,42 @@ std::optional<unsigned> mask_bits(const IpAddress& mask) {
 
 }  // namespace
 
+bool IpAddress::is_routable() const {
+    return std::ranges::none_of(
+        kNotRoutable, [this](std::string_view text) { return Subnet::parse(text)->contains(*this); });
+}
+
+std::string IpAddress::text() const {
+    if (v4_) return fmt::format("{}.{}.{}.{}", bytes_[0], bytes_[1], bytes_[2], bytes_[3]);
+    std::array<unsigned, 8> groups{};
+    for (std::size_t i = 0; i < groups.size(); ++i)
+        groups[i] = static_cast<unsigned>(bytes_[2 * i]) << 8 | bytes_[2 * i + 1];
+    const auto [zeros, length] = longest_zeros(groups);
+    std::string out;
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        if (i == zeros) {
+            out += "::";
+            i += length - 1;
+            continue;
+        }
+        if (!out.empty() && out.back() != ':') out += ':';
+        out += fmt::format("{:x}", groups[i]);
+    }
+    return out;
+}
+
+Subnet::Subnet(const IpAddress& address, unsigned prefix) : network_(address), prefix_(prefix) {
+    std::array<std::uint8_t, 16> bytes = address.bytes();
+    for (unsigned bit = prefix; bit < 8 * bytes.size(); ++bit)
+        bytes[bit / 8] &= static_cast<std::uint8_t>(~(0x80u >> (bit % 8)));
+    network_ = address.is_v4() ? IpAddress::from_v4({bytes[0], bytes[1], bytes[2], bytes[3]})
+                               : IpAddress::from_v6(bytes);
+}
+
+Subnet Subnet::of(const IpAddress& address) {
+    return {address, width_of(address)};
+}
+
 Result<Subnet> Subnet::parse(std::string_view text) {
     const auto wrong = [&] {
         return fail(
@@ -78,23 +153,23 @@ Result<Subnet> Subnet::parse(std::string_view text) {
     const std::size_t slash = text.find('/');
     const auto address = IpAddress::parse(text.substr(0, slash));
     if (!address) return wrong();
-    const unsigned width = address->is_v4() ? 32 : 128;
-    Subnet subnet;
-    subnet.network_ = *address;
-    subnet.prefix_ = width;
-    if (slash == std::string_view::npos) return subnet;
+    if (slash == std::string_view::npos) return of(*address);
     const std::string_view mask = text.substr(slash + 1);
-    if (const auto [end, error] = std::from_chars(mask.data(), mask.data() + mask.size(), subnet.prefix_);
+    unsigned prefix = 0;
+    if (const auto [end, error] = std::from_chars(mask.data(), mask.data() + mask.size(), prefix);
         error == std::errc() && end == mask.data() + mask.size()) {
-        if (subnet.prefix_ > width) return wrong();
-        return subnet;
+        if (prefix > width_of(*address)) return wrong();
+        return Subnet(*address, prefix);
     }
     const auto netmask = IpAddress::parse(mask);
     if (!netmask || netmask->is_v4() != address->is_v4()) return wrong();
     const auto bits = mask_bits(*netmask);
     if (!bits) return wrong();
-    subnet.prefix_ = *bits;
-    return subnet;
+    return Subnet(*address, *bits);
+}
+
+std::string Subnet::text() const {
+    return fmt::format("{}/{}", network_.text(), prefix_);
 }
 
 bool Subnet::contains(const IpAddress& address) const {

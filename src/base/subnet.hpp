@@ -4,6 +4,7 @@
 #include <blockpub/result.hpp>
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,9 +26,19 @@ class IpAddress {
     [[nodiscard]] bool is_loopback() const;
     /// 0.0.0.0 or ::
     [[nodiscard]] bool is_any() const;
+    /// Whether machines all over the world can be called by such addresses: not in private networks, not
+    /// local, not set aside for documentation or other ends.
+    [[nodiscard]] bool is_routable() const;
+    /// The numeric form; of IPv6 the short one of RFC 5952.
+    [[nodiscard]] std::string text() const;
     /// In network order; an IPv4 address in the first four.
     [[nodiscard]] const std::array<std::uint8_t, 16>& bytes() const { return bytes_; }
     friend bool operator==(const IpAddress&, const IpAddress&) = default;
+    /// IPv4 before IPv6, then by their bytes.
+    friend std::strong_ordering operator<=>(const IpAddress& a, const IpAddress& b) {
+        if (a.v4_ != b.v4_) return b.v4_ <=> a.v4_;
+        return a.bytes_ <=> b.bytes_;
+    }
 
  private:
     std::array<std::uint8_t, 16> bytes_{};
@@ -38,12 +49,22 @@ class IpAddress {
 /// Thread safety: a value.
 class Subnet {
  public:
+    Subnet() = default;
     /// An address, `address/prefix length` or `address/netmask` (contiguous). Errors: invalid_argument.
     [[nodiscard]] static Result<Subnet> parse(std::string_view text);
+    /// The one address.
+    [[nodiscard]] static Subnet of(const IpAddress& address);
+    /// Its first address.
+    [[nodiscard]] const IpAddress& network() const& { return network_; }
     [[nodiscard]] bool contains(const IpAddress& address) const;
+    /// `network/prefix length`, whatever form it came in.
+    [[nodiscard]] std::string text() const;
+    friend auto operator<=>(const Subnet&, const Subnet&) = default;
 
  private:
-    IpAddress network_;
+    Subnet(const IpAddress& address, unsigned prefix);
+
+    IpAddress network_;    // no bit behind the prefix is set
     unsigned prefix_ = 0;  // bits
 };
 

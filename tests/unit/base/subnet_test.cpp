@@ -64,4 +64,76 @@ TEST_CASE("loopback and any are known in both families") {
     CHECK(IpAddress::parse("::")->is_any());
 }
 
+TEST_CASE("addresses are spelt in their short form") {
+    struct Case {
+        const char* given;
+        const char* text;
+    };
+    static constexpr Case kCases[] = {
+        {"1.2.3.4", "1.2.3.4"},
+        {"::ffff:1.2.3.4", "1.2.3.4"},
+        {"::", "::"},
+        {"::1", "::1"},
+        {"1::", "1::"},
+        {"2001:0db8:0000:0000:0000:0000:0000:0001", "2001:db8::1"},
+        {"2001:db8:0:1:1:1:1:1", "2001:db8:0:1:1:1:1:1"},
+        {"2001:0:0:1:0:0:0:1", "2001:0:0:1::1"},
+        {"2001:db8:0:0:1:0:0:1", "2001:db8::1:0:0:1"},
+        {"::1.2.3.4", "::102:304"},
+        {"FE80::ABCD", "fe80::abcd"},
+    };
+    for (const Case& c : kCases) {
+        CAPTURE(c.given);
+        CHECK(IpAddress::parse(c.given)->text() == c.text);
+        CHECK(*IpAddress::parse(c.text) == *IpAddress::parse(c.given));
+    }
+}
+
+TEST_CASE("subnets are spelt with their first address and a prefix length, however they came") {
+    struct Case {
+        const char* given;
+        const char* text;
+    };
+    static constexpr Case kCases[] = {
+        {"1.2.3.4", "1.2.3.4/32"},
+        {"1.2.3.4/24", "1.2.3.0/24"},
+        {"1.2.3.255/25", "1.2.3.128/25"},
+        {"10.1.2.3/255.0.0.0", "10.0.0.0/8"},
+        {"1.2.3.4/0", "0.0.0.0/0"},
+        {"2001:db8::1", "2001:db8::1/128"},
+        {"2001:db8:ffff::1/33", "2001:db8:8000::/33"},
+        {"::1/0", "::/0"},
+    };
+    for (const Case& c : kCases) {
+        CAPTURE(c.given);
+        const auto subnet = Subnet::parse(c.given);
+        REQUIRE(subnet);
+        CHECK(subnet->text() == c.text);
+        CHECK(*Subnet::parse(c.text) == *subnet);
+    }
+    CHECK(Subnet::of(*IpAddress::parse("10.0.0.1")) == *Subnet::parse("10.0.0.1/32"));
+}
+
+TEST_CASE("subnets stand in the order of their addresses, IPv4 first, wider ones first") {
+    const char* const ordered[] = {"1.0.0.0/8", "1.0.0.0/24", "1.0.0.1",      "200.0.0.0/8",
+                                   "::/0",      "::1",        "2001:db8::/32"};
+    for (std::size_t i = 0; i + 1 < std::size(ordered); ++i) {
+        CAPTURE(ordered[i]);
+        CHECK(*Subnet::parse(ordered[i]) < *Subnet::parse(ordered[i + 1]));
+    }
+}
+
+TEST_CASE("addresses of private, local and reserved networks are not routable") {
+    for (const char* text :
+         {"10.1.2.3", "172.31.0.1", "192.168.1.1", "127.0.0.1", "169.254.1.1", "100.64.0.1", "0.0.0.0",
+          "192.0.2.1", "::", "::1", "fe80::1", "fd00::1", "2001:db8::1"}) {
+        CAPTURE(text);
+        CHECK_FALSE(IpAddress::parse(text)->is_routable());
+    }
+    for (const char* text : {"8.8.8.8", "172.32.0.1", "100.128.0.1", "2a00:1450::1"}) {
+        CAPTURE(text);
+        CHECK(IpAddress::parse(text)->is_routable());
+    }
+}
+
 TEST_SUITE_END();

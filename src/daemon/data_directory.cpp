@@ -41,7 +41,7 @@ Result<void> make_directory(const fs::path& directory) {
 std::string find_bitcoind_file(const fs::path& directory) {
     std::error_code error;
     for (const char* name : {"chainstate", "blocks/index", "blocks/xor.dat", "bitcoind.pid", "peers.dat",
-                             "settings.json", "fee_estimates.dat", "banlist.json", "wallet.dat"}) {
+                             "settings.json", "fee_estimates.dat", "wallet.dat"}) {
         if (fs::exists(directory / name, error)) return name;
     }
     fs::directory_iterator entries(directory / "blocks", error);

@@ -677,6 +677,25 @@ def http_replies():
     return {name: text.encode() for name, text in texts.items()}
 
 
+def ban_files():
+    entry = '{"version": 1, "ban_created": 5, "banned_until": 7, "address": "%s"}'
+    texts = {
+        "empty": "",
+        "none": '{"banned_nets": []}',
+        "not-a-list": '{"banned_nets": {}}',
+        "ipv4": '{"banned_nets": [%s]}' % (entry % "1.2.3.0/24"),
+        "ipv6": '{"banned_nets": [%s, %s]}' % (entry % "2001:db8::/32", entry % "::1/128"),
+        "netmask": '{"banned_nets": [%s]}' % (entry % "1.2.3.4/255.255.0.0"),
+        "twice": '{"banned_nets": [%s, %s]}' % (entry % "1.2.3.4/32", entry % "1.2.3.4/32"),
+        "other-network": '{"banned_nets": [%s]}' % (entry % "abc.onion"),
+        "other-version": '{"banned_nets": [{"version": 2}]}',
+        "fraction": '{"banned_nets": [{"version": 1, "ban_created": 5.5, "banned_until": 7, "address": "::"}]}',
+        "indented": '{\n    "_warning_": "words",\n    "banned_nets": [\n        ' + entry % "10.0.0.0/8" + '\n    ]\n}\n',
+        "cut": '{"banned_nets": [{"version": 1, "ban_cre',
+    }
+    return {name: text.encode() for name, text in texts.items()}
+
+
 def upstream_urls():
     texts = {
         "plain": "http://127.0.0.1:8332",
@@ -718,6 +737,7 @@ if __name__ == "__main__":
     write("compact_target", compact_targets())
     write("http_head", http_heads())
     write("http_reply", http_replies())
+    write("ban_file", ban_files())
     write("upstream_url", upstream_urls())
     write("rest_target", rest_targets())
     write("json_rpc", json_calls())

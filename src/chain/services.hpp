@@ -11,6 +11,7 @@
 #include <blockpub/store.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -83,6 +84,7 @@ struct PeerRow {
     std::string address;        ///< as it was called
     std::string local_address;  ///< of our side
     bool v6 = false;
+    bool routable = true;  ///< its address can be called from all over the world
     std::uint64_t services = 0;
     std::uint32_t protocol = 0;
     std::string user_agent;  ///< the peer's own words
@@ -114,10 +116,31 @@ class PeerList {
         std::uint64_t bytes_sent = 0;  ///< since the start
         std::uint64_t bytes_received = 0;
     };
+    /// How far the chain here is behind those of the nodes that are followed.
+    struct Lag {
+        std::size_t nodes = 0;  ///< that are to be connected
+        std::size_t connected = 0;
+        std::uint64_t best_height = 0;  ///< of the longest of their chains, as far as its headers are here
+        std::uint64_t blocks = 0;
+        std::chrono::seconds behind_for{0};
+        std::chrono::seconds alone_for{0};  ///< how long none of them has been connected
+    };
+    /// Since the start.
+    struct Counters {
+        std::uint64_t blocks_in_flight = 0;  ///< asked for; now
+        std::uint64_t bytes_waiting = 0;     ///< of blocks that wait for the chain thread; now
+        std::uint64_t blocks_received = 0;
+        std::uint64_t sessions = 0;  ///< that came to a handshake
+        std::uint64_t lost = 0;      ///< connections that could not be made, or ended
+        std::uint64_t silent = 0;    ///< ended because the node did not answer in time
+        std::uint64_t faulty = 0;    ///< ended because the node sent what no honest one sends
+    };
     virtual ~PeerList() = default;
     /// Those that have shaken hands, as of a second ago at most.
     [[nodiscard]] virtual std::vector<PeerRow> rows() const = 0;
     [[nodiscard]] virtual Totals totals() const = 0;
+    [[nodiscard]] virtual Lag lag() const = 0;
+    [[nodiscard]] virtual Counters counters() const = 0;
 };
 
 struct MineRequest {

@@ -4,6 +4,7 @@
 #include "base/log.hpp"
 #include "chain/coins_ledger.hpp"
 #include "chain/tx_index.hpp"
+#include "daemon/ban_file.hpp"
 #include "daemon/mempool_parts.hpp"
 #include "daemon/start_work.hpp"
 #include "daemon/task.hpp"
@@ -91,7 +92,7 @@ class RunningNode final : public Node {
     Result<void> bind_publishers();
     Result<void> start_chain();
     Result<void> serve();
-    void make_follower();
+    [[nodiscard]] Result<void> make_follower();
     void announce_ready() const;
     void end_sockets(std::optional<Task>& chain_end);
     void wait_for_disk(Task& work, const std::function<std::uint64_t()>& bytes_left) const;
@@ -119,6 +120,7 @@ class RunningNode final : public Node {
     std::unique_ptr<Chain> chain_;
     std::unique_ptr<TxIndex> tx_index_;
     std::unique_ptr<Miner> miner_;
+    std::unique_ptr<BanList> bans_;
     std::unique_ptr<P2pSource> p2p_;
     std::unique_ptr<StartWork> work_;
     bool ready_ = false;
@@ -272,7 +274,7 @@ Result<void> RunningNode::start_chain() {
 
 Result<void> RunningNode::serve() {
     miner_ = std::make_unique<Miner>(*chain_, *store_, *options_.params, clock_);
-    make_follower();
+    if (auto made = make_follower(); !made) return made;
     if (rpc_) {
         RpcContext context;
         context.store = store_.get();
@@ -295,7 +297,10 @@ Result<void> RunningNode::serve() {
         context.mempool_keeper = &mempool_->keeper();
         context.mempool_coins = &mempool_->board();
         context.tx_index = tx_index_.get();
-        if (p2p_) context.peers = &p2p_->peers();
+        context.peers = &p2p_->peers();
+        context.peer_control = &p2p_->control();
+        context.bans = bans_.get();
+        context.ban_time = options_.sources.ban_time;
         context.bus = bus_.get();
         context.set_debug = node_hooks_.set_debug;
         context.set_mocktime = [this](std::int64_t seconds) { clock_.set_fixed(seconds); };
@@ -306,30 +311,38 @@ Result<void> RunningNode::serve() {
                                         stop_request_, node_hooks_.progress);
     mempool_->load(stop_request_);
     announce_ready();
-    if (p2p_) p2p_->start();
+    p2p_->start();
     ready_ = true;
     hooks_->run_startup();
     return {};
 }
 
-void RunningNode::make_follower() {
-    if (options_.sources.connect.empty()) return;
+Result<void> RunningNode::make_follower() {
+    const std::filesystem::path file = options_.chain_dir / "banlist.json";
+    auto bans = ban_file::read(file);
+    if (!bans) return forward_error(bans);
+    bans_ = std::make_unique<BanList>(
+        *bans, clock_, [file](const std::vector<BanList::Ban>& now) { return ban_file::write(file, now); });
     FollowerOptions follow;
     follow.peers = options_.sources.connect;
+    follow.active = options_.sources.network_active;
+    follow.bans = bans_.get();
     follow.connect_timeout = options_.sources.connect_timeout;
     follow.peer_timeout = options_.sources.peer_timeout;
     follow.user_agent = fmt::format("/blockpub:{}/", options_.version);
-    p2p_ = std::make_unique<P2pSource>(std::move(follow), *chain_, *options_.params, clock_, logger_,
-                                       node_hooks_.progress);
+    p2p_ = std::make_unique<P2pSource>(std::move(follow), options_.sources.add_node, *chain_,
+                                       *options_.params, clock_, logger_, node_hooks_.progress);
+    return {};
 }
 
 void RunningNode::announce_ready() const {
     const SourceOptions& sources = options_.sources;
-    if (!sources.any() && !sources.export_blocks && sources.connect.empty()) {
+    if (!sources.any() && !sources.export_blocks && !sources.follows()) {
         log_.warning("No source of blocks was given: nothing will come by itself. Give {}.",
                      kWaysToGiveBlocks);
     }
-    for (const PeerAddress& peer : options_.sources.connect) log_.info("Following {}", peer.text());
+    for (const PeerAddress& peer : sources.connect) log_.info("Following {}", peer.text());
+    for (const std::string& peer : sources.add_node) log_.info("Following {}", peer);
     for (const NotificationRow& row : publishers_->rows())
         log_.info("Publishing {} at {}", row.type, row.address);
     for (const PublisherStatus& publisher : publishers_->statuses())
@@ -355,9 +368,8 @@ StatusFacts RunningNode::status() const {
     facts.read_failures = store.read_failures;
     facts.last_read_error = store.last_read_error;
     facts.source = work_ ? work_->source() : "submitblock";
-    if (p2p_ && facts.source == "submitblock")
-        facts.source =
-            fmt::format("{} of {} peers", p2p_->peers().rows().size(), options_.sources.connect.size());
+    if (p2p_ && options_.sources.follows() && facts.source == "submitblock")
+        facts.source = fmt::format("{} peers", p2p_->peers().rows().size());
     for (const PublisherStatus& publisher : publishers_->statuses()) {
         facts.endpoints.push_back(publisher.endpoint);
         if (publisher.failing) facts.failing.push_back(publisher.endpoint);
@@ -433,6 +445,7 @@ ExitStatus RunningNode::stop() {
     work_.reset();
     rpc_.reset();
     p2p_.reset();
+    bans_.reset();
     miner_.reset();
     tx_index_.reset();
     chain_.reset();

@@ -114,17 +114,27 @@ Result<void> chain_options(const Settings& settings, NodeOptions& options) {
     return {};
 }
 
-/// The nodes of -connect. The word 0 stands for none.
+Result<PeerAddress> node_option(const Setting& node, const ChainParams& params) {
+    auto address = PeerAddress::parse(node.value, params.p2p_port);
+    if (address) return address;
+    return fail(address.error().code,
+                fmt::format("{}={}: {}.", node.origin, node.value, address.error().context));
+}
+
+/// The nodes of -connect and -addnode. The word 0 stands for none.
 Result<void> peer_options(const Settings& settings, const ChainParams& params, SourceOptions& sources) {
     for (const Setting& node : settings.list("connect")) {
         if (node.value == "0") continue;
-        auto address = PeerAddress::parse(node.value, params.p2p_port);
-        if (!address) {
-            return fail(address.error().code,
-                        fmt::format("{}={}: {}.", node.origin, node.value, address.error().context));
-        }
+        auto address = node_option(node, params);
+        if (!address) return forward_error(address);
         sources.connect.push_back(std::move(*address));
     }
+    for (const Setting& node : settings.list("addnode")) {
+        if (auto address = node_option(node, params); !address) return forward_error(address);
+        sources.add_node.push_back(node.value);
+    }
+    sources.network_active = settings.flag("networkactive", true);
+    sources.ban_time = std::chrono::seconds(settings.integer("bantime", sources.ban_time.count()));
     sources.connect_timeout = std::chrono::milliseconds(settings.integer("timeout", 5000));
     sources.peer_timeout = std::chrono::seconds(settings.integer("peertimeout", 60));
     return {};

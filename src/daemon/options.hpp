@@ -62,9 +62,13 @@ struct SourceOptions {
     std::optional<std::filesystem::path> export_blocks;
     std::optional<XorKey> export_key;
     bool stop_after_import = false;
-    std::vector<PeerAddress> connect;  ///< nodes to follow
+    std::vector<PeerAddress> connect;   ///< nodes to follow
+    std::vector<std::string> add_node;  ///< further ones, as they were given
+    bool network_active = true;
+    std::chrono::seconds ban_time{24 * 60 * 60};
     std::chrono::milliseconds connect_timeout{5000};
     std::chrono::milliseconds peer_timeout{60'000};
+    [[nodiscard]] bool follows() const { return !connect.empty() || !add_node.empty(); }
     [[nodiscard]] bool any() const { return !load_block.empty() || import_blocks.has_value(); }
 };
 

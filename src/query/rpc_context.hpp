@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/ban_list.hpp"
 #include "base/clock.hpp"
 #include "chain/chain.hpp"
+#include "chain/peer_control.hpp"
 #include "chain/services.hpp"
 #include "primitives/chain_params.hpp"
 #include "query/block_material.hpp"
@@ -49,6 +51,7 @@ struct RpcContext {
     std::function<void()> request_stop;  ///< must not wait
     std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
     std::string version;
+    std::chrono::seconds ban_time{86400};  ///< of a ban that names no end
 
     // May be null: the methods that need them say so.
     const NotificationList* notifications = nullptr;
@@ -57,6 +60,8 @@ struct RpcContext {
     const TransactionIndex* tx_index = nullptr;
     const BlockCache* cache = nullptr;
     const PeerList* peers = nullptr;
+    PeerControl* peer_control = nullptr;
+    BanList* bans = nullptr;
     Bus* bus = nullptr;
     /// Turns debug lines of a category on or off; false for an unknown one.
     std::function<bool(std::string_view category, bool on)> set_debug;
@@ -75,6 +80,7 @@ struct RpcContext {
 
 // Each adds the methods of one section. The context is borrowed by their handlers.
 void add_block_stats_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
+void add_ban_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_block_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_chain_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_coin_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
@@ -84,6 +90,7 @@ void add_decoding_methods(std::vector<RpcMethod>& methods, const RpcContext& con
 void add_deployment_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_mining_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_network_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
+void add_peer_control_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_peer_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_process_methods(std::vector<RpcMethod>& methods, const RpcContext& context);
 void add_proof_methods(std::vector<RpcMethod>& methods, const RpcContext& context);

@@ -29,16 +29,27 @@ std::vector<BlockHash> BlockDownloads::ask(PeerNumber number, Time now) {
     for (const HeaderDesk::Missing& offer : peer.offers) {
         if (peer.requests.size() >= quota(peer)) break;
         if (peer.requests.contains(offer.hash) || !may_ask(offer.hash, idle_peer, now)) continue;
-        peer.requests.emplace(offer.hash, Request{offer.height, now});
-        if (peer.requests.size() == 1) peer.last_block = now;
-        Asked& entry = asked_of_[offer.hash];
-        ++entry.peers;
-        entry.since = now;
+        add_request(peer, offer, now);
         asked.push_back(offer.hash);
     }
     std::erase_if(peer.offers,
                   [&](const HeaderDesk::Missing& offer) { return peer.requests.contains(offer.hash); });
     return asked;
+}
+
+bool BlockDownloads::request(PeerNumber number, const HeaderDesk::Missing& block, Time now) {
+    Peer& peer = peers_[number];
+    if (peer.requests.contains(block.hash)) return false;
+    add_request(peer, block, now);
+    return true;
+}
+
+void BlockDownloads::add_request(Peer& peer, const HeaderDesk::Missing& block, Time now) {
+    peer.requests.emplace(block.hash, Request{block.height, now});
+    if (peer.requests.size() == 1) peer.last_block = now;
+    Asked& entry = asked_of_[block.hash];
+    ++entry.peers;
+    entry.since = now;
 }
 
 void BlockDownloads::drop_request(Peer& peer, const BlockHash& hash) {

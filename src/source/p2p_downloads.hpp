@@ -41,6 +41,9 @@ class BlockDownloads {
     void offer(PeerNumber peer, const std::vector<HeaderDesk::Missing>& missing);
     /// What to ask `peer` for now; it counts as asked from here on.
     [[nodiscard]] std::vector<BlockHash> ask(PeerNumber peer, Time now);
+    /// Asks `peer` for one block, beside what it is asked for otherwise. Result: false when it is asked for
+    /// it already.
+    [[nodiscard]] bool request(PeerNumber peer, const HeaderDesk::Missing& block, Time now);
     /// A block came from `peer`. Result: how long it took; nothing if it was never asked for it.
     [[nodiscard]] std::optional<std::chrono::steady_clock::duration> receive(PeerNumber peer,
                                                                              const BlockHash& hash,
@@ -77,6 +80,7 @@ class BlockDownloads {
     };
     [[nodiscard]] std::size_t quota(const Peer& peer) const;
     [[nodiscard]] bool may_ask(const BlockHash& hash, bool idle_peer, Time now) const;
+    void add_request(Peer& peer, const HeaderDesk::Missing& block, Time now);
     void drop_request(Peer& peer, const BlockHash& hash);
 
     const Limits limits_;

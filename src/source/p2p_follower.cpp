@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "source/p2p_follower.hpp"
 
+#include "base/check.hpp"
 #include "primitives/block.hpp"
 
 #include <fmt/format.h>
@@ -19,22 +20,6 @@ constexpr int kPatience = 2;
 
 }  // namespace
 
-void PeerBoard::show(std::vector<PeerRow> rows, const Totals& totals) {
-    const MutexLock lock(mutex_);
-    rows_ = std::move(rows);
-    totals_ = totals;
-}
-
-std::vector<PeerRow> PeerBoard::rows() const {
-    const MutexLock lock(mutex_);
-    return rows_;
-}
-
-PeerList::Totals PeerBoard::totals() const {
-    const MutexLock lock(mutex_);
-    return totals_;
-}
-
 Follower::Follower(FollowerOptions options, PeerNetwork& network, Chain& chain, const ChainParams& params,
                    const Clock& clock, Logger& logger, ProgressSink* sink, PeerBoard& board)
     : options_(std::move(options)),
@@ -47,11 +32,40 @@ Follower::Follower(FollowerOptions options, PeerNetwork& network, Chain& chain, 
       board_(board),
       progress_(options_.progress_every, log_, sink),
       downloads_(options_.limits),
+      active_(options_.active),
       reading_since_(SteadyClock::now()) {
-    for (const PeerAddress& address : options_.peers) {
-        peers_.push_back(std::make_unique<Peer>(static_cast<std::uint32_t>(peers_.size()), address, params_,
-                                                options_.peer_timeout, static_cast<PeerHost&>(*this), log_));
+    for (const PeerAddress& address : options_.peers) add_peer(address, true);
+}
+
+Peer& Follower::add_peer(PeerAddress address, bool lasting) {
+    peers_.push_back(std::make_unique<Peer>(next_number_++, std::move(address), params_,
+                                            options_.peer_timeout, static_cast<PeerHost&>(*this), log_));
+    peers_.back()->set_lasting(lasting);
+    return *peers_.back();
+}
+
+void Follower::remove_peer(const Peer& peer) {
+    BLOCKPUB_CHECK(!peer.calling());
+    std::erase_if(peers_, [&](const auto& entry) { return entry.get() == &peer; });
+}
+
+void Follower::set_active(bool active) {
+    if (std::exchange(active_, active) == active) return;
+    log_.info("SetNetworkActive: {}", active);
+    for (const auto& peer : peers_) {
+        peer->drop("network activity is switched off", Peer::Blame::nobody);
+        peer->call_soon();
     }
+}
+
+bool Follower::request_block(Peer& peer, const HeaderDesk::Missing& block) {
+    if (!downloads_.request(peer.number(), block, SteadyClock::now())) return false;
+    peer.request_blocks({block.hash});
+    return true;
+}
+
+bool Follower::allows(const IpAddress& address) const {
+    return options_.bans == nullptr || !options_.bans->contains(address);
 }
 
 std::unique_ptr<PeerConnection> Follower::dial(const PeerAddress& address,
@@ -92,6 +106,7 @@ void Follower::chain_ended(const Error& error) {
 }
 
 void Follower::peer_ready(Peer&) {
+    ++counters_.sessions;
     show_board(SteadyClock::now());
 }
 
@@ -99,6 +114,22 @@ void Follower::peer_lost(Peer& peer) {
     downloads_.forget(peer.number());
     show_board(SteadyClock::now());
     plan();
+}
+
+void Follower::connection_ended(PeerBlame blame) {
+    switch (blame) {
+        case PeerBlame::network:
+            ++counters_.lost;
+            break;
+        case PeerBlame::silence:
+            ++counters_.silent;
+            break;
+        case PeerBlame::peer:
+            ++counters_.faulty;
+            break;
+        case PeerBlame::nobody:
+            break;
+    }
 }
 
 void Follower::peer_chain_changed(Peer& peer, const HeaderAnswer& answer) {
@@ -118,6 +149,7 @@ Result<void> Follower::peer_block(Peer& peer, const SharedBytes& raw) {
                     fmt::format("it sent block {}, which it was not asked for", hash.display_hex()));
     peer.note_block();
     progress_.add(raw.size());
+    ++counters_.blocks_received;
     if (twice) return {};
     auto delivered = chain_.deliver_block(
         std::move(*block), [this, post = post_, number = peer.number(), session = peer.session_number(),
@@ -239,8 +271,9 @@ void Follower::drop_slow(Peer& peer, Time now) {
 
 void Follower::tick() {
     const auto now = SteadyClock::now();
+    std::erase_if(peers_, [](const auto& peer) { return peer->over(); });
     for (const auto& peer : peers_) {
-        if (ended_) break;
+        if (ended_ || !active_) break;
         // Before its own tick, in which it may ask the chain something, and pause meanwhile.
         if (peer->ready()) drop_slow(*peer, now);
         peer->tick(now);
@@ -248,13 +281,19 @@ void Follower::tick() {
     show_board(now);
     const ChainStatus status = chain_.status();
     const std::uint64_t best_height = best_height_of_peers();
-    FollowProgress::State state{
-        .height = status.tip.height.value, .best_header = best_height, .peers = ready_peers()};
+    FollowProgress::State state{.height = status.tip.height.value,
+                                .best_header = best_height,
+                                .peers = ready_peers(),
+                                .nodes = active_ ? peers_.size() : 0};
     for (const auto& peer : peers_) {
         if (const auto presync = peer->presync_height())
             state.presync = std::max(state.presync, presync->value);
     }
     progress_.tick(state, now);
+    counters_.blocks_in_flight = 0;
+    for (const auto& peer : peers_) counters_.blocks_in_flight += downloads_.in_flight(peer->number());
+    counters_.bytes_waiting = downloads_.bytes_delivered();
+    board_.show(progress_.lag(), counters_);
     // Nothing under way, and yet not there: whatever was lost is asked for again.
     if (downloads_.idle() && status.tip.height.value < best_height) plan();
     fill_all();
@@ -284,8 +323,9 @@ void Follower::show_board(Time now) {
 }
 
 Peer* Follower::find(std::uint32_t number, std::uint64_t session) {
-    Peer* const peer = peers_[number].get();
-    return peer->session_number() == session ? peer : nullptr;
+    const auto found = std::ranges::find(peers_, number, &Peer::number);
+    if (found == peers_.end()) return nullptr;
+    return (*found)->session_number() == session ? found->get() : nullptr;
 }
 
 /// Of those whose chain is here as headers; 0 without any.

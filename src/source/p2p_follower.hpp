@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/ban_list.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
-#include "base/mutex.hpp"
 #include "chain/chain.hpp"
 #include "chain/services.hpp"
 #include "primitives/chain_params.hpp"
+#include "source/p2p_board.hpp"
 #include "source/p2p_downloads.hpp"
 #include "source/p2p_network.hpp"
 #include "source/p2p_peer.hpp"
@@ -20,22 +21,10 @@
 
 namespace blockpub {
 
-/// Peers as others see them, replaced as a whole.
-/// Thread safety: every method from any thread. Blocking: never for longer than a copy takes.
-class PeerBoard final : public PeerList {
- public:
-    void show(std::vector<PeerRow> rows, const Totals& totals) BLOCKPUB_EXCLUDES(mutex_);
-    [[nodiscard]] std::vector<PeerRow> rows() const override BLOCKPUB_EXCLUDES(mutex_);
-    [[nodiscard]] Totals totals() const override BLOCKPUB_EXCLUDES(mutex_);
-
- private:
-    mutable Mutex mutex_;
-    std::vector<PeerRow> rows_ BLOCKPUB_GUARDED_BY(mutex_);
-    Totals totals_ BLOCKPUB_GUARDED_BY(mutex_);
-};
-
 struct FollowerOptions {
     std::vector<PeerAddress> peers;
+    bool active = true;             ///< whether peers are called
+    const BanList* bans = nullptr;  ///< whom not to call; null: nobody
     std::chrono::milliseconds connect_timeout{5000};
     std::chrono::milliseconds peer_timeout{60'000};
     std::string user_agent;
@@ -63,6 +52,20 @@ class Follower final : private PeerHost {
     /// Ends all sessions.
     void close();
 
+    // What operators ask for.
+
+    [[nodiscard]] const std::vector<std::unique_ptr<Peer>>& peers() const& { return peers_; }
+    /// `lasting`: it is called until it is removed; otherwise once. The peer lasts until the next tick at
+    /// least.
+    Peer& add_peer(PeerAddress address, bool lasting);
+    /// Requires: it is not connected.
+    void remove_peer(const Peer& peer);
+    bool allows(const IpAddress& address) const override;
+    /// Without activity nobody is called, and all sessions end.
+    void set_active(bool active);
+    /// Result: false when the peer is asked for the block already. Requires: peer.ready().
+    [[nodiscard]] bool request_block(Peer& peer, const HeaderDesk::Missing& block);
+
  private:
     /// What the chain thread says of all peers' chains at once.
     struct Plan {
@@ -83,6 +86,7 @@ class Follower final : private PeerHost {
     bool reading_paused() const override { return downloads_.full(); }
     void peer_ready(Peer& peer) override;
     void peer_lost(Peer& peer) override;
+    void connection_ended(PeerBlame blame) override;
     void peer_chain_changed(Peer& peer, const HeaderAnswer& answer) override;
     Result<void> peer_block(Peer& peer, const SharedBytes& raw) override;
     void peer_lacks_block(Peer& peer, const BlockHash& hash) override;
@@ -112,6 +116,9 @@ class Follower final : private PeerHost {
 
     BlockDownloads downloads_;
     std::vector<std::unique_ptr<Peer>> peers_;
+    std::uint32_t next_number_ = 0;
+    bool active_;
+    PeerList::Counters counters_;
     bool planning_ = false;
     bool plan_again_ = false;
     bool ended_ = false;

@@ -62,7 +62,7 @@ class Link : public std::enable_shared_from_this<Link> {
     void connected();
     void read();
     void write();
-    void fail(std::string reason);
+    void fail(std::string reason, bool faulty = false);
 
     const PeerAddress address_;
     PeerConnection::Handlers handlers_;
@@ -74,6 +74,7 @@ class Link : public std::enable_shared_from_this<Link> {
     std::size_t unsent_bytes_ = 0;
     bool ended_ = false;
     bool open_ = false;
+    bool kept_out_ = false;  // the address tried last is not allowed
     bool paused_ = false;
     bool reading_ = false;
     bool writing_ = false;
@@ -97,16 +98,25 @@ void Link::open(std::chrono::milliseconds timeout) {
 }
 
 void Link::connect(const tcp::resolver::results_type& found) {
-    asio::async_connect(socket_, found, [self = shared_from_this()](const error_code& error, const auto&) {
+    const auto allowed = [self = shared_from_this()](const error_code&, const tcp::endpoint& next) {
+        if (self->ended_) return false;
+        const auto address = IpAddress::parse(next.address().to_string());
+        self->kept_out_ = address && !self->handlers_.allowed(*address);
+        return !self->kept_out_;
+    };
+    const auto made = [self = shared_from_this()](const error_code& error, const auto&) {
         if (self->ended_) return;
         if (!error) return self->connected();
+        if (error == asio::error::not_found && self->kept_out_)
+            return self->fail("its address is banned here: listbanned shows the ban, setban removes it");
         if (error == asio::error::connection_refused) {
             return self->fail(
                 "connection refused: no node listens there; is it running, and with -listen=1? (One that was "
                 "itself given -connect does not listen.)");
         }
         self->fail(error.message());
-    });
+    };
+    asio::async_connect(socket_, found, allowed, made);
 }
 
 void Link::connected() {
@@ -147,7 +157,8 @@ void Link::send(std::vector<std::uint8_t> bytes) {
     if (unsent_bytes_ > kMostUnsent) {
         // Not from within the owner's call.
         asio::post(socket_.get_executor(), [self = shared_from_this()] {
-            self->fail(fmt::format("it does not read what it is sent: {} bytes wait", self->unsent_bytes_));
+            self->fail(fmt::format("it does not read what it is sent: {} bytes wait", self->unsent_bytes_),
+                       true);
         });
         return;
     }
@@ -173,11 +184,11 @@ void Link::pause(bool paused) {
     read();
 }
 
-void Link::fail(std::string reason) {
+void Link::fail(std::string reason, bool faulty) {
     if (ended_) return;
     const auto closed = std::move(handlers_.closed);
     abandon();
-    closed(std::move(reason));
+    closed(std::move(reason), faulty);
 }
 
 void Link::abandon() {

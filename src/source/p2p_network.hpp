@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/subnet.hpp"
+
 #include <blockpub/bytes.hpp>
 #include <blockpub/result.hpp>
 
@@ -24,6 +26,7 @@ struct PeerAddress {
     [[nodiscard]] static Result<PeerAddress> parse(std::string_view text, std::uint16_t default_port);
     /// With brackets where the host is a v6 address.
     [[nodiscard]] std::string text() const;
+    friend bool operator==(const PeerAddress&, const PeerAddress&) = default;
 };
 
 /// A TCP connection that is made, or being made, to a peer. Destroying it closes it.
@@ -33,10 +36,13 @@ class PeerConnection {
     /// All are called on the network's thread, never from within a call of the connection, and not after it
     /// is destroyed.
     struct Handlers {
+        /// Whether a connection may be made to an address that the host has.
+        std::function<bool(const IpAddress&)> allowed;
         std::function<void(std::string local, std::string remote)> connected;
         std::function<void(ByteSpan)> received;
-        /// It could not be made, or has ended: one clause that says why. The last call.
-        std::function<void(std::string reason)> closed;
+        /// It could not be made, or has ended: one clause that says why, and whether the peer did what no
+        /// honest one does. The last call.
+        std::function<void(std::string reason, bool faulty)> closed;
     };
     virtual ~PeerConnection() = default;
     virtual void send(std::vector<std::uint8_t> bytes) = 0;

@@ -19,6 +19,7 @@ constexpr milliseconds kFirstPause{500};
 constexpr milliseconds kLongestPause{30'000};
 constexpr milliseconds kFirstFaultPause{10'000};
 constexpr milliseconds kLongestFaultPause{600'000};
+constexpr milliseconds kAskedPause{5000};
 constexpr minutes kForgiven{10};  // a session of so long makes up for faults
 constexpr minutes kSameReasonAgain{10};
 
@@ -40,12 +41,13 @@ Peer::Peer(std::uint32_t number, PeerAddress address, const ChainParams& params,
 
 void Peer::call() {
     ++session_number_;
-    connection_ = host_.dial(address_, {.connected =
-                                            [this](std::string local, std::string remote) {
-                                                connected(std::move(local), std::move(remote));
-                                            },
-                                        .received = [this](ByteSpan bytes) { received(bytes); },
-                                        .closed = [this](const std::string& reason) { closed(reason); }});
+    connection_ = host_.dial(
+        address_,
+        {.allowed = [this](const IpAddress& address) { return host_.allows(address); },
+         .connected = [this](std::string local,
+                             std::string remote) { connected(std::move(local), std::move(remote)); },
+         .received = [this](ByteSpan bytes) { received(bytes); },
+         .closed = [this](const std::string& reason, bool faulty) { closed(reason, faulty); }});
 }
 
 void Peer::connected(std::string local, std::string remote) {
@@ -63,7 +65,7 @@ void Peer::received(ByteSpan bytes) {
     settle(session_->receive(bytes, SteadyClock::now()));
 }
 
-void Peer::closed(const std::string& reason) {
+void Peer::closed(const std::string& reason, bool faulty) {
     if (session_ && !session_->anything_received()) {
         return end(
             fmt::format("{} before it said a word: a node of another chain than {} does so, one that has "
@@ -71,7 +73,7 @@ void Peer::closed(const std::string& reason) {
                         reason, params_.name),
             Blame::network);
     }
-    end(reason, Blame::network);
+    end(reason, faulty ? Blame::peer : Blame::network);
 }
 
 void Peer::drop(const std::string& reason, Blame blame) {
@@ -98,15 +100,24 @@ void Peer::end(const std::string& reason, Blame blame) {
     const bool lasted = was_ready && now - ready_since_ >= kForgiven;
     if (lasted) faults_ = 0;
     if (lasted || (was_ready && blame == Blame::network)) failures_ = 0;
-    const milliseconds pause = blame == Blame::peer ? doubled(kFirstFaultPause, faults_++, kLongestFaultPause)
-                                                    : doubled(kFirstPause, failures_++, kLongestPause);
+    const milliseconds pause = blame == Blame::nobody ? kAskedPause
+                               : blame == Blame::peer
+                                   ? doubled(kFirstFaultPause, faults_++, kLongestFaultPause)
+                                   : doubled(kFirstPause, failures_++, kLongestPause);
     next_call_ = now + pause;
     past_ = totals(now);
     headers_.reset();
     session_.reset();
     connection_.reset();
+    local_.clear();
+    remote_.clear();
     ++session_number_;
-    log_end(reason, pause);
+    host_.connection_ended(blame);
+    if (blame == Blame::nobody) {
+        log_.info("Peer {}: disconnected: {}", name_, reason);
+    } else {
+        log_end(reason, pause);
+    }
     if (was_ready) host_.peer_lost(*this);
 }
 
@@ -118,6 +129,7 @@ void Peer::log_end(const std::string& reason, milliseconds pause) {
     }
     last_reason_ = reason;
     last_reason_logged_ = now;
+    if (!lasting_) return log_.warning("Peer {}: {}.", name_, reason);
     log_.warning("Peer {}: {}. Trying again in {:.1f} s.", name_, reason,
                  std::chrono::duration<double>(pause).count());
 }
@@ -125,7 +137,7 @@ void Peer::log_end(const std::string& reason, milliseconds pause) {
 void Peer::tick(Time now) {
     if (closed_) return;
     if (!connection_) {
-        if (now >= next_call_) call();
+        if (now >= next_call_ && !over()) call();
         return;
     }
     if (!session_ || connection_->paused()) return;
@@ -223,6 +235,11 @@ void Peer::update_pause() {
     connection_->pause(pause);
 }
 
+std::optional<IpAddress> Peer::remote_address() const {
+    const auto remote = PeerAddress::parse(remote_, 0);
+    return remote ? IpAddress::parse(remote->host) : std::nullopt;
+}
+
 const HeaderDesk::Point* Peer::best() const {
     return headers_ && headers_->best() ? &*headers_->best() : nullptr;
 }
@@ -248,6 +265,7 @@ PeerRow Peer::row(Time now) const {
     row.address = name_;
     row.local_address = local_;
     row.v6 = remote_.starts_with('[');
+    if (const auto address = remote_address()) row.routable = address->is_routable();
     row.services = peer.services;
     row.protocol = peer.protocol;
     row.user_agent = peer.user_agent;

@@ -18,6 +18,14 @@
 
 namespace blockpub {
 
+/// Why a connection to a peer has ended.
+enum class PeerBlame : std::uint8_t {
+    network,  ///< the connection ended: it is called again soon
+    silence,  ///< it did not answer in time: after ever longer pauses
+    peer,     ///< it sent what no honest node sends: it is called again after a longer while
+    nobody,   ///< an operator wants it so: it is called again after a while
+};
+
 class Peer;
 
 /// What the peers share, and whom they tell. Calls come from the network's thread, not from within a call of
@@ -27,6 +35,8 @@ class PeerHost {
     virtual ~PeerHost() = default;
     [[nodiscard]] virtual std::unique_ptr<PeerConnection> dial(const PeerAddress& address,
                                                                PeerConnection::Handlers handlers) = 0;
+    /// Whether connections may be made to an address.
+    [[nodiscard]] virtual bool allows(const IpAddress& address) const = 0;
     /// What is told of ourselves to the next peer.
     [[nodiscard]] virtual PeerSessionOptions session_options() = 0;
     /// The answer goes to Peer::chain_answered, unless the session has ended by then.
@@ -37,24 +47,23 @@ class PeerHost {
 
     virtual void peer_ready(Peer& peer) = 0;
     virtual void peer_lost(Peer& peer) = 0;
+    /// Any connection, whether it came to a session or not.
+    virtual void connection_ended(PeerBlame blame) = 0;
     virtual void peer_chain_changed(Peer& peer, const HeaderAnswer& answer) = 0;
     /// An Error ends the session: the peer is to blame.
     [[nodiscard]] virtual Result<void> peer_block(Peer& peer, const SharedBytes& raw) = 0;
     virtual void peer_lacks_block(Peer& peer, const BlockHash& hash) = 0;
 };
 
-/// One node that is followed: calls it, talks to it, and calls again after a while whatever happens.
+/// One node that is followed: calls it, talks to it, and calls again after a while whatever happens, unless
+/// it is to be called only once.
 ///
 /// Thread safety: the network's thread only. Ownership: borrows the host and what it is made with.
 /// Blocking: never. Errors: are logged, with what comes next.
 class Peer final : private PeerSessionHost, private HeaderSyncHost {
  public:
     using Time = std::chrono::steady_clock::time_point;
-    enum class Blame : std::uint8_t {
-        network,  ///< the connection ended: it is called again soon
-        silence,  ///< it did not answer in time: after ever longer pauses
-        peer,     ///< it sent what no honest node sends: it is called again after a longer while
-    };
+    using Blame = PeerBlame;
 
     Peer(std::uint32_t number, PeerAddress address, const ChainParams& params,
          std::chrono::milliseconds timeout, PeerHost& host, const Log& log);
@@ -62,6 +71,15 @@ class Peer final : private PeerSessionHost, private HeaderSyncHost {
     /// What is due by now: a call, a ping, the end of a session that waits for too long.
     void tick(Time now);
     void drop(const std::string& reason, Blame blame);
+    /// Whether it is called again when it is not connected.
+    void set_lasting(bool lasting) { lasting_ = lasting; }
+    /// It has been called and is not connected, and is never called again.
+    [[nodiscard]] bool over() const { return !lasting_ && !connection_ && session_number_ != 0; }
+    [[nodiscard]] bool calling() const { return connection_ != nullptr; }
+    /// Where it is not connected it is called at the next tick.
+    void call_soon() { next_call_ = {}; }
+    /// Requires: ready().
+    void ping(Time now) { session_->ping(now); }
     /// Ends it for good, without a word in the log.
     void close();
     /// Requires: ready().
@@ -75,7 +93,12 @@ class Peer final : private PeerSessionHost, private HeaderSyncHost {
     /// Counts the sessions: what is asked in one must not be answered into the next.
     [[nodiscard]] std::uint64_t session_number() const { return session_number_; }
     [[nodiscard]] bool ready() const { return session_ && session_->ready(); }
+    [[nodiscard]] const PeerAddress& address() const& { return address_; }
     [[nodiscard]] const std::string& name() const& { return name_; }
+    /// The other end of the connection; empty before there is one.
+    [[nodiscard]] const std::string& remote() const& { return remote_; }
+    /// Its address. Nothing where there is none.
+    [[nodiscard]] std::optional<IpAddress> remote_address() const;
     /// The peer's last header that is in the tree; null before there is one.
     [[nodiscard]] const HeaderDesk::Point* best() const;
     [[nodiscard]] std::optional<Height> presync_height() const;
@@ -102,7 +125,7 @@ class Peer final : private PeerSessionHost, private HeaderSyncHost {
     void call();
     void connected(std::string local, std::string remote);
     void received(ByteSpan bytes);
-    void closed(const std::string& reason);
+    void closed(const std::string& reason, bool faulty);
     void end(const std::string& reason, Blame blame);
     void settle(const Result<void>& result);
     [[nodiscard]] Result<void> take_inventory(ByteSpan payload);
@@ -122,6 +145,7 @@ class Peer final : private PeerSessionHost, private HeaderSyncHost {
     std::optional<HeaderSync> headers_;
     std::uint64_t session_number_ = 0;
     bool closed_ = false;
+    bool lasting_ = true;
     Time next_call_{};
     unsigned failures_ = 0;  // since a session was ready
     unsigned faults_ = 0;    // of the peer itself

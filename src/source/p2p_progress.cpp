@@ -13,6 +13,12 @@ using std::chrono::seconds;
 
 constexpr std::uint64_t kBehind = 24;  // blocks; fewer are the ordinary course of things
 constexpr seconds kRateOver{30};
+constexpr seconds kLagging{60};  // behind for so long at the tip is told, and again after
+constexpr seconds kLaggingAgain{600};
+
+seconds whole_seconds(std::optional<FollowProgress::Time> since, FollowProgress::Time now) {
+    return since ? std::chrono::duration_cast<seconds>(now - *since) : seconds(0);
+}
 
 }  // namespace
 
@@ -41,13 +47,45 @@ void FollowProgress::say_caught_up(const State& state) {
     shown_ = false;
 }
 
+/// Without peers nobody knows how far behind it is: the time goes on.
+void FollowProgress::measure(const State& state, Time now) {
+    const bool behind = state.best_header > state.height;
+    if (state.peers == 0) {
+        if (state.nodes == 0) alone_since_.reset();
+        if (state.nodes != 0 && !alone_since_) alone_since_ = now;
+    } else {
+        alone_since_.reset();
+        if (!behind) behind_since_.reset();
+        if (behind && !behind_since_) behind_since_ = now;
+        lag_.best_height = state.best_header;
+        lag_.blocks = behind ? state.best_header - state.height : 0;
+    }
+    lag_.nodes = state.nodes;
+    lag_.connected = state.peers;
+    lag_.behind_for = whole_seconds(behind_since_, now);
+    lag_.alone_for = whole_seconds(alone_since_, now);
+}
+
+void FollowProgress::say_lagging(const State& state, Time now) {
+    if (lag_.behind_for < kLagging || now < next_lag_line_) return;
+    next_lag_line_ = now + kLaggingAgain;
+    log_.warning("Following: {} blocks behind for {} s, at height {} of {}, {} peers", lag_.blocks,
+                 lag_.behind_for.count(), state.height, state.best_header, state.peers);
+}
+
 void FollowProgress::tick(const State& state, Time now) {
+    measure(state, now);
+    if (state.peers == 0) {
+        if (sink_ != nullptr && shown_)
+            sink_->show(fmt::format("Following: height {}, no node is connected", state.height));
+        return;
+    }
     const bool looking = state.presync != 0;
     if (state.height >= state.best_header && !looking) {
         if (behind_) say_caught_up(state);
         return;
     }
-    if (!behind_ && !looking && state.best_header - state.height < kBehind) return;
+    if (!behind_ && !looking && state.best_header - state.height < kBehind) return say_lagging(state, now);
     if (!behind_) {
         behind_ = true;
         caught_up_from_ = state.height;

@@ -71,6 +71,8 @@ class PeerSession {
     [[nodiscard]] Result<void> receive(ByteSpan bytes, Time now);
     /// What is due by now. To be called about once a second.
     [[nodiscard]] Result<void> tick(Time now);
+    /// Requires: ready().
+    void ping(Time now);
     /// Nothing was read for a while: the peer's time begins anew.
     void resume(Time now);
     /// Requires: ready().
@@ -91,7 +93,6 @@ class PeerSession {
     [[nodiscard]] Result<void> handle_verack();
     [[nodiscard]] Result<void> handle_pong(ByteSpan payload, Time now);
     void transmit(std::string_view name, ByteSpan payload);
-    void ping(Time now);
 
     const PeerSessionOptions options_;
     PeerSessionHost& host_;

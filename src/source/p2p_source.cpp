@@ -16,10 +16,15 @@ milliseconds tick_for(const FollowerOptions& options) {
 
 }  // namespace
 
-P2pSource::P2pSource(FollowerOptions options, Chain& chain, const ChainParams& params, const Clock& clock,
-                     Logger& logger, ProgressSink* sink)
+P2pSource::P2pSource(FollowerOptions options, std::vector<std::string> added, Chain& chain,
+                     const ChainParams& params, const Clock& clock, Logger& logger, ProgressSink* sink)
     : network_(tick_for(options), [this] { follower_.tick(); }),
-      follower_(std::move(options), network_, chain, params, clock, logger, sink, board_) {}
+      follower_(options, network_, chain, params, clock, logger, sink, board_),
+      control_({.default_port = params.p2p_port,
+                .connect = options.peers,
+                .added = std::move(added),
+                .active = options.active},
+               follower_, network_) {}
 
 P2pSource::~P2pSource() {
     stop();
@@ -27,6 +32,7 @@ P2pSource::~P2pSource() {
 
 void P2pSource::stop() {
     network_.stop([this] { follower_.close(); });
+    control_.stop();
 }
 
 }  // namespace blockpub

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "source/p2p_control.hpp"
 #include "source/p2p_follower.hpp"
+#include "source/p2p_network.hpp"
 
-#include <memory>
+#include <string>
+#include <vector>
 
 namespace blockpub {
 
@@ -17,8 +20,9 @@ namespace blockpub {
 /// chain.
 class P2pSource {
  public:
-    P2pSource(FollowerOptions options, Chain& chain, const ChainParams& params, const Clock& clock,
-              Logger& logger, ProgressSink* sink);
+    /// `added`: nodes to follow that addnode can remove, as they were given.
+    P2pSource(FollowerOptions options, std::vector<std::string> added, Chain& chain,
+              const ChainParams& params, const Clock& clock, Logger& logger, ProgressSink* sink);
     ~P2pSource();
     P2pSource(const P2pSource&) = delete;
     P2pSource& operator=(const P2pSource&) = delete;
@@ -26,11 +30,13 @@ class P2pSource {
     void start() { network_.start(); }
     void stop();
     [[nodiscard]] const PeerList& peers() const& { return board_; }
+    [[nodiscard]] PeerControl& control() & { return control_; }
 
  private:
     PeerBoard board_;
     PeerNetwork network_;
     Follower follower_;
+    FollowerControl control_;
 };
 
 }  // namespace blockpub

@@ -92,6 +92,22 @@ TEST_CASE("what waits for the chain thread bounds what is asked for") {
     CHECK(downloads.ask(0, kStart).size() == 1);
 }
 
+TEST_CASE("a block can be asked of a peer by itself, once") {
+    BlockDownloads downloads(kSmall);
+    CHECK(downloads.request(0, missing(3, 1).front(), kStart));
+    CHECK_FALSE(downloads.request(0, missing(3, 1).front(), kStart));
+    CHECK(downloads.in_flight(0) == 1);
+    CHECK(*downloads.waiting_since(0) == kStart);
+    // Nobody else is asked for it in the ordinary way, and another can be by itself.
+    downloads.offer(1, missing(3, 1));
+    CHECK(downloads.ask(1, kStart).empty());
+    CHECK(downloads.request(1, missing(3, 1).front(), kStart));
+    CHECK(downloads.receive(0, hash_of(3), 100, kStart + 1s) == 1s);
+    CHECK(downloads.receive(1, hash_of(3), 100, kStart + 2s) == 2s);
+    downloads.settle(hash_of(3));
+    CHECK(downloads.idle());
+}
+
 TEST_CASE("a peer that leaves gives back what it was asked for") {
     BlockDownloads downloads(kSmall);
     downloads.offer(0, missing(1, 4));

@@ -63,7 +63,7 @@ RpcOutcome get_network_info(const RpcContext& context, const RpcCall& call) {
     out.end_array();
     out.member("localrelay", true);
     out.member("timeoffset", 0);
-    out.member("networkactive", true);
+    out.member("networkactive", context.peer_control == nullptr || context.peer_control->active());
     const std::size_t peers = context.peers == nullptr ? 0 : context.peers->rows().size();
     out.member("connections", std::uint64_t{peers});
     out.member("connections_in", 0);
@@ -111,6 +111,8 @@ RpcOutcome get_node_addresses(const RpcCall& call) {
 
 void add_network_methods(std::vector<RpcMethod>& methods, const RpcContext& context) {
     add_peer_methods(methods, context);
+    add_peer_control_methods(methods, context);
+    add_ban_methods(methods, context);
     methods.push_back({
         .category = "network",
         .name = "getnetworkinfo",
@@ -131,7 +133,8 @@ void add_network_methods(std::vector<RpcMethod>& methods, const RpcContext& cont
             "  ],\n"
             "  \"localrelay\" : true|false,              (boolean) true\n"
             "  \"timeoffset\" : n,                       (numeric) 0\n"
-            "  \"networkactive\" : true|false,           (boolean) true\n"
+            "  \"networkactive\" : true|false,           (boolean) whether peers are called "
+            "(setnetworkactive)\n"
             "  \"connections\" : n,                      (numeric) peers\n"
             "  \"connections_in\" : n,                   (numeric) those that came\n"
             "  \"connections_out\" : n,                  (numeric) those that were called\n"
@@ -175,13 +178,6 @@ void add_network_methods(std::vector<RpcMethod>& methods, const RpcContext& cont
         .example = "8",
         .json_example = "8",
         .handler = [](const RpcCall& call) { return get_node_addresses(call); },
-    });
-    methods.push_back({
-        .category = "network",
-        .name = "listbanned",
-        .description = "Addresses kept out, one object each.",
-        .result = "Result:\n[]    (json array) empty: there are none\n",
-        .handler = [](const RpcCall& call) { return empty_list(call); },
     });
 }
 

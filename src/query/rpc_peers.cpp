@@ -36,6 +36,11 @@ std::string plain_text(std::string_view text) {
     return plain;
 }
 
+std::string_view network_of(const PeerRow& row) {
+    if (!row.routable) return "not_publicly_routable";
+    return row.v6 ? "ipv6" : "ipv4";
+}
+
 void write_services(JsonWriter& out, std::uint64_t services) {
     out.member("services", std::string_view(fmt::format("{:016x}", services)));
     out.key("servicesnames");
@@ -61,7 +66,7 @@ void write_connection(JsonWriter& out, const PeerRow& row) {
     out.member("id", row.number);
     out.member("addr", std::string_view(row.address));
     out.member("addrbind", std::string_view(row.local_address));
-    out.member("network", row.v6 ? "ipv6" : "ipv4");
+    out.member("network", network_of(row));
     write_services(out, row.services);
     out.member("relaytxes", false);
     out.member("lastsend", row.last_sent);
@@ -145,7 +150,7 @@ constexpr std::string_view kPeerInfoResult =
     "    \"id\" : n,                              (numeric) number of the peer\n"
     "    \"addr\" : \"str\",                        (string) where it was called\n"
     "    \"addrbind\" : \"str\",                    (string) our side of the connection\n"
-    "    \"network\" : \"str\",                     (string) ipv4 or ipv6\n"
+    "    \"network\" : \"str\",                     (string) ipv4, ipv6 or not_publicly_routable\n"
     "    \"services\" : \"hex\",                    (string) its services, as bits\n"
     "    \"servicesnames\" : [ \"str\", ... ],      (json array) and by name\n"
     "    \"lastsend\" : n,                        (numeric) when something was sent last, as Unix time\n"

@@ -98,6 +98,27 @@ void write_chain(JsonWriter& out, const Chain& chain) {
     out.end_object();
 }
 
+void write_following(JsonWriter& out, const PeerList& peers) {
+    const PeerList::Lag lag = peers.lag();
+    const PeerList::Counters counters = peers.counters();
+    out.key("following");
+    out.begin_object();
+    out.member("nodes", std::uint64_t{lag.nodes});
+    out.member("connected", std::uint64_t{lag.connected});
+    out.member("seconds_alone", std::int64_t{lag.alone_for.count()});
+    out.member("best_height", lag.best_height);
+    out.member("blocks_behind", lag.blocks);
+    out.member("seconds_behind", std::int64_t{lag.behind_for.count()});
+    out.member("blocks_in_flight", counters.blocks_in_flight);
+    out.member("bytes_waiting", counters.bytes_waiting);
+    out.member("blocks_received", counters.blocks_received);
+    out.member("sessions", counters.sessions);
+    out.member("lost", counters.lost);
+    out.member("silent", counters.silent);
+    out.member("faulty", counters.faulty);
+    out.end_object();
+}
+
 void write_publisher(JsonWriter& out, const PublisherStatus& status) {
     out.begin_object();
     out.member("endpoint", std::string_view(status.endpoint));
@@ -143,6 +164,7 @@ RpcOutcome get_blockpub_info(const RpcContext& context, const RpcCall& call) {
     write_store(out, context.store->status());
     if (context.cache != nullptr) write_cache(out, *context.cache);
     if (context.coins != nullptr) write_coins(out, context.coins->status());
+    if (context.peers != nullptr) write_following(out, *context.peers);
     out.key("publishers");
     out.begin_array();
     if (context.publishers != nullptr) {
@@ -251,6 +273,23 @@ void add_status_methods(std::vector<RpcMethod>& methods, const RpcContext& conte
             "    \"bytes_in_memory\" : n,         (numeric) of changes that are not on the disk yet\n"
             "    \"budget_bytes\" : n,            (numeric) of -dbcache\n"
             "    \"bytes_on_disk\" : n            (numeric) of the coins' file\n"
+            "  },\n"
+            "  \"following\" : {                  (json object) the nodes of -connect and addnode\n"
+            "    \"nodes\" : n,                   (numeric) to be connected\n"
+            "    \"connected\" : n,               (numeric) of them connected\n"
+            "    \"seconds_alone\" : n,           (numeric) since when none is\n"
+            "    \"best_height\" : n,             (numeric) of the longest of their chains, as far as its "
+            "headers are here\n"
+            "    \"blocks_behind\" : n,           (numeric) that the tip is behind it\n"
+            "    \"seconds_behind\" : n,          (numeric) since when it is behind\n"
+            "    \"blocks_in_flight\" : n,        (numeric) asked for, and not here yet\n"
+            "    \"bytes_waiting\" : n,           (numeric) of blocks that are here and wait for the chain\n"
+            "    \"blocks_received\" : n,         (numeric) so far\n"
+            "    \"sessions\" : n,                (numeric) that came to a handshake\n"
+            "    \"lost\" : n,                    (numeric) connections that could not be made, or ended\n"
+            "    \"silent\" : n,                  (numeric) ended because the node did not answer in time\n"
+            "    \"faulty\" : n                   (numeric) ended because the node sent what no honest one "
+            "sends\n"
             "  },\n"
             "  \"publishers\" : [                 (json array) one a ZeroMQ endpoint\n"
             "    {                              (json object)\n"

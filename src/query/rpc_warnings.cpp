@@ -7,13 +7,30 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 namespace blockpub {
 
 namespace {
 
+constexpr std::chrono::seconds kAloneTooLong{60};
+constexpr std::chrono::seconds kBehindTooLong{600};
 constexpr std::string_view kWritingStopped =
     "Writing has stopped: what was being synced may not be on the disk. See debug.log.";
+
+/// What the following of nodes suffers from, once it has lasted.
+void write_following_warnings(JsonWriter& out, const PeerList& peers, bool initial_download) {
+    const PeerList::Lag lag = peers.lag();
+    if (lag.alone_for >= kAloneTooLong) {
+        out.string(
+            fmt::format("None of the followed nodes ({}) has been connected for {} s: debug.log says why.",
+                        lag.nodes, lag.alone_for.count()));
+    }
+    if (!initial_download && lag.behind_for >= kBehindTooLong) {
+        out.string(fmt::format("The tip is {} blocks behind the followed nodes, since {} s ago.", lag.blocks,
+                               lag.behind_for.count()));
+    }
+}
 
 }  // namespace
 
@@ -42,6 +59,7 @@ void write_warnings(JsonWriter& out, const RpcContext& context) {
         if (coins.failing && chain.write_error.empty())
             out.string("Coins cannot be written, and wait in memory: " + coins.last_error);
     }
+    if (context.peers != nullptr) write_following_warnings(out, *context.peers, chain.initial_download);
     if (context.publishers != nullptr) {
         for (const PublisherStatus& publisher : context.publishers->statuses()) {
             if (publisher.failing)

@@ -270,6 +270,27 @@ class SlowLoris(FakePeer):
             time.sleep(0.2)
 
 
+class SecondVersion(FakePeer):
+    reason = 'it said version twice'
+
+    def on_ready(self, connection):
+        connection.sendall(message('version', version_payload(0)))
+
+
+class Deafening(FakePeer):
+    """Asks for answers without end, and reads none: those wait in memory until it is left."""
+    reason = 'Trying again in'  # which bound it comes to first depends on how fast it is
+
+    def _serve(self, connection):
+        pings = message('ping', bytes(8)) * 10_000
+        try:
+            connection.sendall(message('version', version_payload(0)) + message('verack'))
+            while True:
+                connection.sendall(pings)
+        except OSError:
+            pass
+
+
 class NoWitness(FakePeer):
     reason = 'it serves blocks without their witnesses'
     services = NETWORK
@@ -387,7 +408,8 @@ class AnnouncesForEver(FakePeer):
         threading.Thread(target=flood, daemon=True).start()
 
 
-HOSTILE = (RpcPort, OtherChain, SilentOtherChain, WrongMagic, WrongChecksum, Oversize, Truncated, SlowLoris, NoWitness,
+HOSTILE = (RpcPort, OtherChain, SilentOtherChain, WrongMagic, WrongChecksum, Oversize, Truncated, SlowLoris, SecondVersion,
+           Deafening, NoWitness,
            TooManyHeaders, Strangers, NoWork, WrongDifficulty, WrongBlocks, BrokenBlocks, UnaskedBlocks, Stalling,
            Trickling, Deaf, AnnouncesTransactions, AnnouncesForEver)
 

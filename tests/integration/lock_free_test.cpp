@@ -253,6 +253,8 @@ TEST_SUITE("integration.lock_free") {
             {"getconnectioncount", "[]"},
             {"getpeerinfo", "[]"},
             {"listbanned", "[]"},
+            {"getaddednodeinfo", "[]"},
+            {"ping", "[]"},
             {"getnodeaddresses", "[]"},
             {"getindexinfo", "[]"},
             {"getrpcinfo", "[]"},

@@ -175,6 +175,10 @@ class Hostile(P2pTest):
         honest.announce(chain.mine())
         self.wait_tip(node, chain.tip)
         self.assertLess(node.resident_bytes(), 300 << 20)
+        # They were called again, later and later.
+        for peer in hostile:
+            with self.subTest(kind=type(peer).__name__):
+                self.assertLessEqual(peer.accepted, 12)
 
     def test_headers_without_the_work_that_a_chain_must_have(self):
         """They are looked at and not kept; a chain with the work is kept, although it is as long."""
@@ -202,6 +206,68 @@ class Hostile(P2pTest):
         self.assertLessEqual(node.rpc('getblockchaininfo')['headers'], 52_000)
         honest.announce(chain.mine())
         self.wait_tip(node, chain.tip)
+
+
+class FirstErrors(P2pTest):
+    """What newcomers get wrong: one line each, with the remedy."""
+
+    def test_the_rpc_port(self):
+        other = self.daemon()
+        node = self.daemon(source=f'-connect=127.0.0.1:{other.rpc_port}')
+        line = self.wait_log(node, f'Peer 127.0.0.1:{other.rpc_port}: ')
+        self.assertIn('RPC', line)
+
+    def test_a_node_of_another_chain(self):
+        for kind, remedy in ((fake_peer.OtherChain, 'give -chain=main, or another -connect'),
+                             (fake_peer.SilentOtherChain, 'a node of another chain than regtest')):
+            peer = self.peer(kind=kind)
+            node = self.follow(peer)
+            self.assertIn(remedy, self.wait_log(node, f'Peer 127.0.0.1:{peer.port}: '))
+
+    def test_a_node_that_does_not_listen(self):
+        port = harness.free_port()
+        node = self.daemon(source=f'-connect=127.0.0.1:{port}')
+        line = self.wait_log(node, f'Peer 127.0.0.1:{port}: ')
+        self.assertIn('connection refused: no node listens there; is it running, and with -listen=1?', line)
+        # One line, however often it is tried.
+        peer = FakePeer(port=port).start()
+        self.addCleanup(peer.stop)
+        wait_until(lambda: node.rpc('getconnectioncount') == 1, 20, 'the connection')
+        lines = [row for row in node.console().splitlines() if 'connection refused' in row]
+        self.assertEqual(len(lines), 1, lines)
+
+    def test_a_name_that_is_not_found(self):
+        node = self.daemon(source='-connect=no-such-host.invalid')
+        self.wait_log(node, 'Peer no-such-host.invalid:18444: ', 'the host is not found')
+
+
+class Lag(P2pTest):
+    def test_a_lag_shows(self):
+        _, blocks = self.blocks(30)
+        peer = self.peer(blocks, fake_peer.Stalling)
+        node = self.follow(peer)
+
+        def following():
+            return node.rpc('getblockpubinfo')['following']
+        wait_until(lambda: following()['seconds_behind'] >= 1, 20, 'the lag')
+        about = following()
+        self.assertEqual((about['nodes'], about['connected'], about['best_height'], about['blocks_behind']), (1, 1, 30, 30))
+        self.assertGreater(about['blocks_in_flight'], 0)
+        chain = node.rpc('getblockchaininfo')
+        self.assertEqual((chain['headers'], chain['blocks']), (30, 0))
+        row, = node.rpc('getpeerinfo')
+        self.assertEqual((row['synced_headers'], row['synced_blocks']), (30, 0))
+        self.assertEqual(row['inflight'], list(range(1, len(row['inflight']) + 1)))
+        self.wait_log(node, 'Following: height 0 of 30 (0.0%)')
+        peer.stop()
+        honest = self.peer(blocks, port=peer.port)
+        self.wait_tip(node, blocks[-1])
+        about = wait_until(lambda: (a := following())['blocks_behind'] == 0 and a, 20, 'no lag')
+        self.assertEqual((about['seconds_behind'], about['blocks_received'], about['sessions']), (0, 30, 2))
+        honest.stop()
+        about = wait_until(lambda: (a := following())['seconds_alone'] >= 1 and a, 20, 'no node')
+        self.assertEqual((about['nodes'], about['connected'], about['faulty']), (1, 0, 0))
+        self.assertGreaterEqual(about['lost'], 2)
 
 
 if __name__ == '__main__':

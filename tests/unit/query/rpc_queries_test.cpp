@@ -407,7 +407,7 @@ TEST_CASE("the node shows itself as release 28.1, and as what it is") {
     CHECK(network.at("warnings") == json::array());
     CHECK(network.at("blockpub") == "0.1.0");
     CHECK(result_of(fixture, "getconnectioncount") == 0);
-    for (const char* method : {"getpeerinfo", "listbanned", "getnodeaddresses"})
+    for (const char* method : {"getpeerinfo", "getnodeaddresses"})
         CHECK(result_of(fixture, method) == json::array());
     CHECK(fixture.call("getnodeaddresses", "[1,\"ipv9\"]") ==
           RpcFixture::error(-8, "Network not recognized: ipv9"));

@@ -9,6 +9,7 @@ import time
 import eventlog
 import harness
 import regtest
+from fake_peer import FakePeer
 from harness import IntegrationTest, main, rounds, seeded_random, wait_until
 
 PRUNED = 'Block not available (pruned data)'
@@ -127,6 +128,48 @@ class Pruning(IntegrationTest):
         daemon.stop()
         state = eventlog.verify(self, daemon)
         self.assertEqual([event[4] for event in state['events'] if event[1] == 'P'], [pruned])
+
+    def test_a_pruned_block_is_had_again_from_a_peer(self):
+        """Its bytes are there again, and nothing is announced."""
+        peer = FakePeer(self.blocks[1:]).start()
+        self.addCleanup(peer.stop)
+        daemon = self.store(*MANUAL, source=f'-connect=127.0.0.1:{peer.port}')
+        wait_until(lambda: daemon.rpc('getconnectioncount') == 1, 20, 'the peer')
+        pruned = daemon.rpc('pruneblockchain', 400)
+        block = self.blocks[5]
+        self.refused(daemon, -1, PRUNED, 'getblock', block.hash, 0)
+        events = daemon.rpc('getblockpubinfo')['chain']['durable_events']
+        tip_block = regtest.Chain(harness.CHAIN_START, self.blocks[-1]).mine()
+        self.assertIsNone(daemon.rpc('submitheader', tip_block.raw[:80].hex()))
+        number = daemon.rpc('getpeerinfo')[0]['id']
+        self.refused(daemon, -1, 'In prune mode, only blocks that the node has already synced previously can be fetched from a '
+                     'peer', 'getblockfrompeer', tip_block.hash, number)
+        self.refused(daemon, -1, 'Block already downloaded', 'getblockfrompeer', self.blocks[-1].hash, number)
+        self.assertEqual(daemon.rpc('getblockfrompeer', block.hash, number), {})
+
+        def fetched():
+            try:
+                return daemon.rpc('getblock', block.hash, 0) == block.hex
+            except harness.RpcError:
+                return False
+        wait_until(fetched, 20, 'the block')
+        self.assertEqual(daemon.rpc('getblock', block.hash, 1)['tx'], [tx.txid for tx in block.txs])
+        self.assertEqual(daemon.rpc('getblockchaininfo')['blocks'], BLOCKS)
+        self.refused(daemon, -1, PRUNED, 'getblock', self.blocks[6].hash, 0)
+        self.assertEqual(daemon.rpc('getblockpubinfo')['chain']['durable_events'], events)
+        daemon.stop()
+        daemon.start()
+        self.assertEqual(daemon.rpc('getblock', block.hash, 0), block.hex)
+        # The tip still moves, and comes back.
+        chain = regtest.Chain(harness.CHAIN_START, self.blocks[-1])
+        branch = chain.branch(self.blocks[-3], 3)
+        for other in branch:
+            daemon.rpc('submitblock', other.hex)
+        self.assertEqual(daemon.rpc('getbestblockhash'), branch[-1].hash)
+        self.assertGreaterEqual(daemon.rpc('pruneblockchain', 450), pruned)
+        daemon.stop()
+        daemon.start()
+        self.assertEqual(daemon.rpc('getbestblockhash'), branch[-1].hash)
 
     def test_without_prune_again(self):
         """What is gone stays gone and is told; all else goes on. An index of all blocks cannot be made."""

@@ -4,7 +4,11 @@
 #include "query/rpc_dispatch.hpp"
 #include "query/rpc_lookup.hpp"
 
+#include <algorithm>
+#include <functional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace blockpub {
 

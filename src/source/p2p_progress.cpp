@@ -20,6 +20,11 @@ seconds whole_seconds(std::optional<FollowProgress::Time> since, FollowProgress:
     return since ? std::chrono::duration_cast<seconds>(now - *since) : seconds(0);
 }
 
+void keep_since(std::optional<FollowProgress::Time>& since, bool holds, FollowProgress::Time now) {
+    if (!holds) since.reset();
+    if (holds && !since) since = now;
+}
+
 }  // namespace
 
 std::string FollowProgress::line(const State& state, Time now) {
@@ -47,21 +52,14 @@ void FollowProgress::say_caught_up(const State& state) {
     shown_ = false;
 }
 
-/// Without peers nobody knows how far behind it is: the time goes on.
+/// Without peers nobody knows how long their chains have become: what was known last counts.
 void FollowProgress::measure(const State& state, Time now) {
-    const bool behind = state.best_header > state.height;
-    if (state.peers == 0) {
-        if (state.nodes == 0) alone_since_.reset();
-        if (state.nodes != 0 && !alone_since_) alone_since_ = now;
-    } else {
-        alone_since_.reset();
-        if (!behind) behind_since_.reset();
-        if (behind && !behind_since_) behind_since_ = now;
-        lag_.best_height = state.best_header;
-        lag_.blocks = behind ? state.best_header - state.height : 0;
-    }
+    if (state.peers != 0) lag_.best_height = state.best_header;
     lag_.nodes = state.nodes;
     lag_.connected = state.peers;
+    lag_.blocks = lag_.best_height > state.height ? lag_.best_height - state.height : 0;
+    keep_since(behind_since_, lag_.blocks != 0, now);
+    keep_since(alone_since_, state.peers == 0 && state.nodes != 0, now);
     lag_.behind_for = whole_seconds(behind_since_, now);
     lag_.alone_for = whole_seconds(alone_since_, now);
 }

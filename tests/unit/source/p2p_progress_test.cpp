@@ -69,6 +69,10 @@ TEST_CASE("without a peer nobody has caught up") {
     CHECK(lag.behind_for == seconds(71));
     f.tick({.height = 10, .best_header = 1000, .peers = 1, .nodes = 2});
     CHECK(f.progress.lag().alone_for == seconds(0));
+    // Blocks may come in another way.
+    f.tick({.height = 1000, .best_header = 0, .peers = 0, .nodes = 2});
+    CHECK(f.progress.lag().blocks == 0);
+    CHECK(f.progress.lag().behind_for == seconds(0));
 }
 
 TEST_CASE("who calls nobody is not alone") {

@@ -21,7 +21,7 @@ fi
 
 scripts/setup.sh
 build="${BUILD:-build-bench}"
-[ -f "$build/build.ninja" ] || meson setup "$build" --buildtype=release -Dbench=true -Dexamples=disabled
+[ -f "$build/build.ninja" ] || meson setup "$build" --buildtype=release --unity=on --unity-size=8 -Dbench=true -Dexamples=disabled
 programs=(blockpubd)
 for bench in cache coins fanout headers import loops readers rest; do programs+=("tests/bench/bench_$bench"); done
 ninja -C "$build" "${programs[@]}"

@@ -172,11 +172,11 @@ std::optional<std::string> pays_for_replacement(const MempoolEntrySet& all, Amou
 
 std::optional<TransactionRefusal> check_replacement(const MempoolGraph& graph, const Replacement& replacement,
                                                     FeeRate incremental, MempoolEntrySet& all) {
-    using Kind = TransactionRefusal::Kind;
     const char* const suffix = replacement.evicts_sibling ? " (including sibling eviction)" : "";
     const auto reason = [&](const char* text) { return fmt::format("{}{}", text, suffix); };
     if (auto broken = pays_higher_rate(replacement))
-        return refuse(reason("insufficient fee"), std::move(*broken), Kind::reconsiderable);
+        return refuse(reason("insufficient fee"), std::move(*broken),
+                      TransactionRefusal::Kind::reconsiderable);
     const Txid& txid = replacement.transaction->txid();
     MempoolEntrySet collected;
     if (auto broken = collect_replaced(graph, txid, replacement.direct, collected))
@@ -185,7 +185,8 @@ std::optional<TransactionRefusal> check_replacement(const MempoolGraph& graph, c
         return refuse(reason("replacement-adds-unconfirmed"), std::move(*broken));
     if (auto broken =
             pays_for_replacement(collected, replacement.modified_fee, replacement.vsize, incremental, txid)) {
-        return refuse(reason("insufficient fee"), std::move(*broken), Kind::reconsiderable);
+        return refuse(reason("insufficient fee"), std::move(*broken),
+                      TransactionRefusal::Kind::reconsiderable);
     }
     all.merge(collected);
     return std::nullopt;

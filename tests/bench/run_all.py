@@ -163,7 +163,8 @@ def main():
         'cache': [[programs / 'bench_cache']],
         'readers': [[programs / 'bench_readers', file]],
         'rest': [[programs / 'bench_rest', file]],
-        'coins': [[programs / 'bench_coins', f'--coins={options.coins}']],
+        # The size has a process of its own: what others left in memory is none of it.
+        'coins': [[programs / 'bench_coins', f'--coins={options.coins}', *parts] for parts in (['reads', 'ingest'], ['size'])],
     }
     unknown = [name for name in options.benches if name not in commands]
     if unknown:

@@ -8,6 +8,7 @@
 #include <blockpub/result.hpp>
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace blockpub {
@@ -16,7 +17,9 @@ namespace blockpub {
 /// block proves valid. Thread safety: chain thread only. Ownership: borrows the store.
 class BlockCoins {
  public:
-    explicit BlockCoins(const CoinStore& below) : below_(below) {}
+    /// `room`: empty, with memory that is used for the changes.
+    explicit BlockCoins(const CoinStore& below, std::vector<CoinChange> room = {})
+        : below_(below), entries_(std::move(room)) {}
     BlockCoins(const BlockCoins&) = delete;
     BlockCoins& operator=(const BlockCoins&) = delete;
 

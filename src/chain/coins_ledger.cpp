@@ -12,13 +12,21 @@
 #include <utility>
 
 namespace blockpub {
+namespace {
+
+/// Bytes of a block from which on it is worth the while of another thread.
+constexpr std::size_t kWorthAThread = 200'000;
+/// Coins that a block of the usual size makes and spends.
+constexpr std::size_t kRoom = 16'384;
+
+}  // namespace
 
 Result<CoinsEngine::Connected> CoinsLedger::connect(BlockInChain& block) {
     if (auto room = coins_.make_room(); !room) return forward_error(room);
     auto parsed = block.parsed();
     if (!parsed) return forward_error(parsed);
     const auto ahead = ahead_of((*parsed)->raw());
-    BlockCoins changes(coins_);
+    BlockCoins changes(coins_, std::exchange(room_, {}));
     auto connected = connect_coins(block, changes, params_, ahead.get());
     if (ahead) ahead->end();
     if (!connected) return forward_error(connected);
@@ -30,15 +38,32 @@ Result<CoinsEngine::Connected> CoinsLedger::connect(BlockInChain& block) {
     }
     const bool repeats_coinbase = repeats_earlier_coinbase(block.height(), block.hash());
     Connected outcome;
-    if (block.height().value != 0) outcome.undo = encode_undo(connected->undo);
-    outcome.facts = encode_facts(compute_facts(**parsed, block.height(), repeats_coinbase, connected->undo));
+    const auto encode = [&] {
+        if (block.height().value != 0) outcome.undo = encode_undo(connected->undo);
+        outcome.facts =
+            encode_facts(compute_facts(**parsed, block.height(), repeats_coinbase, connected->undo));
+    };
+    const bool beside = (*parsed)->raw().size() >= kWorthAThread && side_.try_start(encode);
     coins_.apply(changes.take_changes());
+    if (beside) {
+        side_.wait();
+    } else {
+        encode();
+    }
     return outcome;
 }
 
+bool CoinsLedger::settle() {
+    if (coins_.settle()) return true;
+    // Memory is touched now, and not while the next block is waited for.
+    if (room_.capacity() < kRoom) {
+        room_.resize(kRoom);
+        room_.clear();
+    }
+    return false;
+}
+
 std::shared_ptr<CoinsAhead> CoinsLedger::look_ahead(const SharedBytes& raw) {
-    // A few look-ups are made before a thread has started.
-    constexpr std::size_t kWorthAThread = 200'000;
     if (raw.size() < kWorthAThread) return nullptr;
     auto ahead = std::make_shared<CoinsAhead>(raw, coins_);
     const MutexLock lock(mutex_);

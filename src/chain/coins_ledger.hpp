@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/mutex.hpp"
+#include "base/side_thread.hpp"
 #include "chain/coins_ahead.hpp"
 #include "chain/coins_engine.hpp"
 #include "primitives/chain_params.hpp"
@@ -29,7 +30,7 @@ class CoinsLedger final : public CoinsEngine {
     [[nodiscard]] Result<std::string> test(BlockInChain& block) override;
     void show(const Tip& tip) override { coins_.publish(tip); }
     void committed() override { coins_.committed(); }
-    bool settle() override { return coins_.settle(); }
+    bool settle() override;
     [[nodiscard]] bool commit_due() const override { return coins_.flush_due(); }
     [[nodiscard]] Result<void> flush() override { return coins_.flush(); }
     [[nodiscard]] std::optional<Tip> stored_tip() const override;
@@ -40,6 +41,10 @@ class CoinsLedger final : public CoinsEngine {
     // Constant after construction.
     const ChainParams& params_;
     CoinStore& coins_;
+
+    // Chain thread only.
+    std::vector<CoinChange> room_;  // for the changes of the next block
+    SideThread side_{"coins-side"};
 
     Mutex mutex_;
     std::vector<std::weak_ptr<CoinsAhead>> ahead_ BLOCKPUB_GUARDED_BY(mutex_);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "notify/command_hooks.hpp"
 
+#include "support/eventually.hpp"
 #include "unit/notify/notify_fixture.hpp"
 
 #include <doctest/doctest.h>
@@ -51,16 +52,6 @@ class Fifo {
     std::string path_;
     int descriptor_ = -1;
 };
-
-template <class Condition>
-bool eventually(Condition&& condition) {
-    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!condition()) {
-        if (std::chrono::steady_clock::now() > patience) return false;
-        std::this_thread::yield();
-    }
-    return true;
-}
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "notify/publisher_thread.hpp"
+#include "support/eventually.hpp"
 #include "unit/notify/notify_fixture.hpp"
 
 #include <doctest/doctest.h>
@@ -83,16 +84,6 @@ class Unsteady final : public Notifier {
     const bool throws_;
     int failures_ = 0;
 };
-
-template <class Condition>
-bool eventually(Condition&& condition) {
-    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!condition()) {
-        if (std::chrono::steady_clock::now() > patience) return false;
-        std::this_thread::yield();
-    }
-    return true;
-}
 
 }  // namespace
 

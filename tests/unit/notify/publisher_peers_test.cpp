@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "notify/pub_socket.hpp"
+#include "support/eventually.hpp"
 #include "unit/notify/notify_fixture.hpp"
 
 #include <arpa/inet.h>
@@ -17,16 +18,6 @@ using namespace blockpub;
 using namespace blockpub::test;
 
 namespace {
-
-template <class Condition>
-bool eventually(Condition&& condition) {
-    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (!condition()) {
-        if (std::chrono::steady_clock::now() > patience) return false;
-        std::this_thread::yield();
-    }
-    return true;
-}
 
 std::uint16_t port_of(const std::string& endpoint) {
     return static_cast<std::uint16_t>(std::stoi(endpoint.substr(endpoint.rfind(':') + 1)));

@@ -4,6 +4,7 @@
 #include "base/hex.hpp"
 #include "primitives/base58.hpp"
 #include "primitives/bech32.hpp"
+#include "unit/primitives/params.hpp"
 #include "unit/primitives/vectors.hpp"
 
 #include <doctest/doctest.h>
@@ -12,16 +13,11 @@
 #include <sstream>
 
 using namespace blockpub;
+using namespace blockpub::test;
 
 TEST_SUITE_BEGIN("primitives.address");
 
-namespace {
-
-const ChainParams& kMain = chain_params(ChainKind::main);
-const ChainParams& kTestnet = chain_params(ChainKind::testnet3);
-const ChainParams& kRegtest = chain_params(ChainKind::regtest);
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("scripts of a node's chain have the node's addresses, and addresses lead back to their script") {
     std::istringstream lines(vectors::read_file(vectors::directory() / "scripts.txt"));
@@ -53,13 +49,13 @@ TEST_CASE("known addresses have their script") {
     const Case cases[] = {
         {"BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4", kMain, "0014751e76e8199196d454941c45d1b3a323f1433bd6",
          "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"},
-        {"tb1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3q0sl5k7", kTestnet,
+        {"tb1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3q0sl5k7", kTestnet3,
          "00201863143c14c5166804bd19203356da136c985678cd4d27a1b8c6329604903262", nullptr},
         {"bc1pw508d6qejxtdg4y5r3zarvary0c5xw7kw508d6qejxtdg4y5r3zarvary0c5xw7kt5nd6y", kMain,
          "5128751e76e8199196d454941c45d1b3a323f1433bd6751e76e8199196d454941c45d1b3a323f1433bd6", nullptr},
         {"BC1SW50QGDZ25J", kMain, "6002751e", "bc1sw50qgdz25j"},
         {"bc1zw508d6qejxtdg4y5r3zarvaryvaxxpcs", kMain, "5210751e76e8199196d454941c45d1b3a323", nullptr},
-        {"tb1qqqqqp399et2xygdj5xreqhjjvcmzhxw4aywxecjdzew6hylgvsesrxh6hy", kTestnet,
+        {"tb1qqqqqp399et2xygdj5xreqhjjvcmzhxw4aywxecjdzew6hylgvsesrxh6hy", kTestnet3,
          "0020000000c4a5cad46221b2a187905e5266362b99d5e91c6ce24d165dab93e86433", nullptr},
         {"bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0", kMain,
          "512079be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798", nullptr},
@@ -106,8 +102,8 @@ TEST_CASE("wrong addresses are refused in Core's words") {
          "Invalid Bech32m checksum"},
         {"version 1 with bech32", "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqh2y7hd", kMain,
          "Version 1+ witness address must use Bech32m checksum"},
-        {"version 0 with bech32m", "tb1q0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vq24jc47", kTestnet,
-         "Version 0 witness address must use Bech32 checksum"},
+        {"version 0 with bech32m", "tb1q0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vq24jc47",
+         kTestnet3, "Version 0 witness address must use Bech32 checksum"},
         {"version 17", "BC130XLXVLHEMJA6C4DQV22UAPCTQUPFHLXM9H8Z3K2E72Q4K9HCZ7VQ7ZWS8R", kMain,
          "Invalid Bech32 address witness version"},
         {"program of one byte", "bc1pw5dgrnzv", kMain, "Invalid Bech32 address program size (1 byte)"},
@@ -121,7 +117,7 @@ TEST_CASE("wrong addresses are refused in Core's words") {
         {"more than four bits of padding", "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7v07qwwzcrf",
          kMain, "Invalid padding in Bech32 data section"},
         {"padding that is not zero", "tb1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vpggkg4j",
-         kTestnet, "Invalid padding in Bech32 data section"},
+         kTestnet3, "Invalid padding in Bech32 data section"},
         {"no data", "bc1gmk9yu", kMain, "Empty Bech32 data section"},
         {"91 characters",
          "bc1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq",
@@ -131,7 +127,7 @@ TEST_CASE("wrong addresses are refused in Core's words") {
          "Invalid checksum or length of Base58 address (P2PKH or P2SH)"},
         {"digit that base58 does not have", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfN0", kMain,
          "Invalid or unsupported Segwit (Bech32) or Base58 encoding."},
-        {"another chain's base58", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", kTestnet,
+        {"another chain's base58", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", kTestnet3,
          "Invalid or unsupported Base58-encoded address."},
         {"a secret key", "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ", kMain,
          "Invalid checksum or length of Base58 address (P2PKH or P2SH)"},

@@ -32,7 +32,7 @@ TEST_CASE("a compact size is written in its shortest form, as long as was said, 
     for (const Case& c : kCases) {
         CAPTURE(c.value);
         std::vector<std::uint8_t> out{0xaa};
-        append_compact_size(out, c.value);
+        blockpub::append_compact_size(out, c.value);
         CHECK(encode_hex(out) == "aa" + std::string(c.bytes));
         CHECK(compact_size_length(c.value) == out.size() - 1);
         if (c.value > kMaxSerializedSize) continue;

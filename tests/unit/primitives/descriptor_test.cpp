@@ -6,6 +6,7 @@
 #include "primitives/public_key.hpp"
 #include "primitives/script.hpp"
 #include "primitives/sha256.hpp"
+#include "unit/primitives/params.hpp"
 #include "unit/primitives/vectors.hpp"
 
 #include <doctest/doctest.h>
@@ -13,13 +14,11 @@
 #include <sstream>
 
 using namespace blockpub;
+using namespace blockpub::test;
 
 TEST_SUITE_BEGIN("primitives.descriptor");
 
 namespace {
-
-const ChainParams& kMain = chain_params(ChainKind::main);
-const ChainParams& kRegtest = chain_params(ChainKind::regtest);
 
 // The group's generator and its first multiples.
 const std::string kG = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798";

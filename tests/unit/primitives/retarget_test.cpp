@@ -3,12 +3,14 @@
 
 #include "base/check.hpp"
 #include "primitives/subsidy.hpp"
+#include "unit/primitives/params.hpp"
 
 #include <doctest/doctest.h>
 
 #include <vector>
 
 using namespace blockpub;
+using namespace blockpub::test;
 
 TEST_SUITE_BEGIN("primitives.retarget");
 
@@ -34,11 +36,6 @@ class Branch final : public AncestorAccess {
  private:
     std::vector<Ancestor> blocks_;
 };
-
-const ChainParams& kMain = chain_params(ChainKind::main);
-const ChainParams& kTestnet3 = chain_params(ChainKind::testnet3);
-const ChainParams& kTestnet4 = chain_params(ChainKind::testnet4);
-const ChainParams& kRegtest = chain_params(ChainKind::regtest);
 
 constexpr std::uint32_t kLowest = 0x1d00ffff;
 constexpr std::uint32_t kHarder = 0x1c05a3f4;

@@ -17,7 +17,7 @@ TEST_SUITE_BEGIN("primitives.sha256");
 
 namespace {
 
-ByteSpan bytes_of(std::string_view text) {
+ByteSpan text_bytes(std::string_view text) {
     return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
@@ -42,8 +42,8 @@ TEST_CASE("known texts have their known digests") {
     };
     for (const Case& c : kCases) {
         SUBCASE(c.name) {
-            CHECK(encode_hex(sha256(bytes_of(c.text))) == c.once);
-            CHECK(encode_hex(sha256d(bytes_of(c.text))) == c.twice);
+            CHECK(encode_hex(sha256(text_bytes(c.text))) == c.once);
+            CHECK(encode_hex(sha256d(text_bytes(c.text))) == c.twice);
         }
     }
 }
@@ -106,8 +106,8 @@ TEST_CASE("a batch gives each message its own digest, whatever sizes meet") {
 }
 
 TEST_CASE("a pair hashes as both digests one after the other") {
-    const Digest256 left = sha256(bytes_of("left"));
-    const Digest256 right = sha256(bytes_of("right"));
+    const Digest256 left = sha256(text_bytes("left"));
+    const Digest256 right = sha256(text_bytes("right"));
     std::vector<std::uint8_t> joined(left.begin(), left.end());
     joined.insert(joined.end(), right.begin(), right.end());
     CHECK(sha256d_pair(left, right) == sha256d(joined));

@@ -28,7 +28,7 @@ constexpr const char* kSegwit =
     "f51928d43c212a8c"
     "aed02de67eebee0121025476c2e83188368da1ff3e292e7acafcdb3566bb0ad253f62fc70f07aeee635711000000";
 
-std::vector<std::uint8_t> bytes_of(std::string_view hex) {
+std::vector<std::uint8_t> from_hex(std::string_view hex) {
     const auto bytes = decode_hex(hex);
     REQUIRE(bytes);
     return *bytes;
@@ -37,7 +37,7 @@ std::vector<std::uint8_t> bytes_of(std::string_view hex) {
 }  // namespace
 
 TEST_CASE("a transaction with witness has its ids, sizes and fields") {
-    const auto bytes = bytes_of(kSegwit);
+    const auto bytes = from_hex(kSegwit);
     const auto view = TransactionView::parse_whole(bytes);
     REQUIRE(view);
     CHECK(view->txid().display_hex() == "e8151a2af31c368a35053ddd4bdb285a8595c769a3ad83e0fa02314a602d4609");
@@ -84,10 +84,10 @@ TEST_CASE("a view made of bytes and shape is the one that parsing gives") {
         };
         CHECK(walk(view) == walk(parsed));
     };
-    const auto segwit = bytes_of(kSegwit);
+    const auto segwit = from_hex(kSegwit);
     same(segwit, *TransactionView::parse_whole(segwit));
     // No inputs, no outputs; and so many outputs that their count takes three bytes.
-    const auto empty = bytes_of("01000000000000000000");
+    const auto empty = from_hex("01000000000000000000");
     same(empty, *TransactionView::parse_whole(empty));
     test::TransactionSpec many;
     many.inputs.resize(300);
@@ -99,7 +99,7 @@ TEST_CASE("a view made of bytes and shape is the one that parsing gives") {
 }
 
 TEST_CASE("visitors see every part in order and stop when told to") {
-    const auto bytes = bytes_of(kSegwit);
+    const auto bytes = from_hex(kSegwit);
     const auto view = TransactionView::parse_whole(bytes);
     REQUIRE(view);
     std::vector<std::uint32_t> sequences;
@@ -290,7 +290,7 @@ TEST_CASE("the serialization is taken exactly as Core takes it") {
 #undef OUTPUT
     for (const Case& c : kCases) {
         SUBCASE(c.name) {
-            const auto bytes = bytes_of(c.hex);
+            const auto bytes = from_hex(c.hex);
             const auto view = TransactionView::parse_whole(bytes);
             REQUIRE(view.has_value() == (c.error == nullptr));
             if (!view) {
@@ -302,7 +302,7 @@ TEST_CASE("the serialization is taken exactly as Core takes it") {
 }
 
 TEST_CASE("no prefix of a transaction is one, and a failed parse does not move the reader") {
-    const auto bytes = bytes_of(kSegwit);
+    const auto bytes = from_hex(kSegwit);
     for (std::size_t size = 0; size < bytes.size(); ++size) {
         CAPTURE(size);
         const std::vector<std::uint8_t> prefix(bytes.begin(),
@@ -314,7 +314,7 @@ TEST_CASE("no prefix of a transaction is one, and a failed parse does not move t
 }
 
 TEST_CASE("transactions one behind the other are parsed one by one") {
-    std::vector<std::uint8_t> both = bytes_of(kSegwit);
+    std::vector<std::uint8_t> both = from_hex(kSegwit);
     const std::size_t first_size = both.size();
     const test::Bytes second = test::spend({.txid = {}, .position = 3}, 5).build();
     both.insert(both.end(), second.begin(), second.end());

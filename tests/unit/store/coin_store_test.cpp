@@ -47,10 +47,10 @@ Tip tip_of(std::uint32_t height) {
     return {.hash = BlockHash(wire), .height = {height}};
 }
 
-using Model = std::map<Outpoint, Coin>;
+using CoinModel = std::map<Outpoint, Coin>;
 
-Model read_all(const CoinSnapshot& snapshot) {
-    Model model;
+CoinModel read_all(const CoinSnapshot& snapshot) {
+    CoinModel model;
     std::optional<Outpoint> last;
     const auto done = snapshot.scan([&](const Outpoint& outpoint, const Coin& coin) -> Result<void> {
         if (last) CHECK(*last < outpoint);
@@ -59,7 +59,7 @@ Model read_all(const CoinSnapshot& snapshot) {
         return {};
     });
     REQUIRE(done);
-    Model by_parts;
+    CoinModel by_parts;
     for (std::size_t part = 0; part < CoinSnapshot::kParts; ++part) {
         REQUIRE(snapshot.scan_part(part, [&](const Outpoint& outpoint, const Coin& coin) -> Result<void> {
             CHECK(outpoint.txid.wire_bytes()[0] == part);
@@ -106,12 +106,12 @@ class FlushFaults final : public StoreFaults {
     bool reached_ BLOCKPUB_GUARDED_BY(mutex_) = false;
 };
 
-struct Fixture {
+struct CoinStoreFixture {
     test::TemporaryDirectory directory;
     FlushFaults faults;
     std::unique_ptr<CoinStore> store;
 
-    explicit Fixture(std::uint64_t budget = std::uint64_t{64} << 20) { open(budget); }
+    explicit CoinStoreFixture(std::uint64_t budget = std::uint64_t{64} << 20) { open(budget); }
     void open(std::uint64_t budget = std::uint64_t{64} << 20) {
         store.reset();
         CoinStoreOptions options;
@@ -148,7 +148,7 @@ struct Fixture {
 TEST_SUITE_BEGIN("store.coin_store");
 
 TEST_CASE("a coin is seen once its step is published, and gone once it is spent") {
-    Fixture f;
+    CoinStoreFixture f;
     const Outpoint outpoint = outpoint_of(1);
     const CoinChange made{.outpoint = outpoint, .coin = coin_of(5), .fresh = true};
     f.store->apply({&made, 1});
@@ -167,9 +167,9 @@ TEST_CASE("a coin is seen once its step is published, and gone once it is spent"
 }
 
 TEST_CASE("readers see the same coins whatever has been settled") {
-    Fixture f;
-    Model model;
-    std::vector<std::pair<CoinSnapshot, Model>> readers;
+    CoinStoreFixture f;
+    CoinModel model;
+    std::vector<std::pair<CoinSnapshot, CoinModel>> readers;
     for (std::uint32_t step = 1; step <= 40; ++step) {
         std::vector<CoinChange> changes;
         for (std::uint32_t i = 0; i < 5; ++i)
@@ -204,8 +204,8 @@ TEST_CASE("readers see the same coins whatever has been settled") {
 }
 
 TEST_CASE("coins and their tip survive a flush and a new start") {
-    Fixture f;
-    Model model;
+    CoinStoreFixture f;
+    CoinModel model;
     for (std::uint32_t i = 0; i < 1000; ++i) {
         const CoinChange change{.outpoint = outpoint_of(i), .coin = coin_of(i), .fresh = true};
         f.store->apply({&change, 1});
@@ -222,7 +222,7 @@ TEST_CASE("coins and their tip survive a flush and a new start") {
 }
 
 TEST_CASE("a flush that would leave too little free disk is refused with the numbers") {
-    Fixture f;
+    CoinStoreFixture f;
     f.store.reset();
     CoinStoreOptions options;
     options.directory = f.directory.path();
@@ -254,7 +254,7 @@ TEST_CASE("a damaged table is refused by its name, with what to do") {
     };
     for (const Case& c : kCases) {
         CAPTURE(c.name);
-        Fixture f;
+        CoinStoreFixture f;
         for (std::uint32_t i = 0; i < 1000; ++i) {
             const CoinChange change{.outpoint = outpoint_of(i), .coin = coin_of(i), .fresh = true};
             f.store->apply({&change, 1});
@@ -275,7 +275,7 @@ TEST_CASE("a damaged table is refused by its name, with what to do") {
 }
 
 TEST_CASE("what was not flushed is gone after a new start, and the tip says so") {
-    Fixture f;
+    CoinStoreFixture f;
     const CoinChange first{.outpoint = outpoint_of(1), .coin = coin_of(1), .fresh = true};
     f.store->apply({&first, 1});
     f.publish(tip_of(1));
@@ -289,7 +289,7 @@ TEST_CASE("what was not flushed is gone after a new start, and the tip says so")
 }
 
 TEST_CASE("a flush that is held up disturbs neither readers nor the writer") {
-    Fixture f(std::uint64_t{16} << 20);
+    CoinStoreFixture f(std::uint64_t{16} << 20);
     const CoinChange first{.outpoint = outpoint_of(1), .coin = coin_of(1), .fresh = true};
     f.store->apply({&first, 1});
     f.publish(tip_of(1));
@@ -325,7 +325,7 @@ TEST_CASE("a flush that fails keeps every change and is tried again") {
     };
     for (const Case& c : kCases) {
         SUBCASE(c.name) {
-            Fixture f;
+            CoinStoreFixture f;
             f.faults.where = c.where;
             const CoinChange change{.outpoint = outpoint_of(1), .coin = coin_of(1), .fresh = true};
             f.store->apply({&change, 1});
@@ -348,7 +348,7 @@ TEST_CASE("a flush that fails keeps every change and is tried again") {
 }
 
 TEST_CASE("a sync that fails stops writing for good, and reading goes on") {
-    Fixture f;
+    CoinStoreFixture f;
     f.faults.where = StoreFaults::Point::coin_sync;
     f.faults.code = EIO;
     const CoinChange change{.outpoint = outpoint_of(1), .coin = coin_of(1), .fresh = true};
@@ -364,7 +364,7 @@ TEST_CASE("a sync that fails stops writing for good, and reading goes on") {
 }
 
 TEST_CASE("reading coins goes on from a fresh environment where LMDB is left in MDB_PANIC") {
-    Fixture f;
+    CoinStoreFixture f;
     const CoinChange first{.outpoint = outpoint_of(1), .coin = coin_of(1), .fresh = true};
     f.store->apply({&first, 1});
     f.publish(tip_of(1));
@@ -387,7 +387,7 @@ TEST_CASE("reading coins goes on from a fresh environment where LMDB is left in 
 }
 
 TEST_CASE("what the chain has not committed is not flushed") {
-    Fixture f;
+    CoinStoreFixture f;
     const CoinChange change{.outpoint = outpoint_of(1), .coin = coin_of(1), .fresh = true};
     f.store->apply({&change, 1});
     f.store->publish(tip_of(1));
@@ -399,7 +399,7 @@ TEST_CASE("what the chain has not committed is not flushed") {
 }
 
 TEST_CASE("a full budget that cannot be written is an error for the writer, until it can") {
-    Fixture f(std::uint64_t{8} << 20);
+    CoinStoreFixture f(std::uint64_t{8} << 20);
     f.faults.where = StoreFaults::Point::coin_put;
     f.faults.code = ENOSPC;
     std::uint32_t next = 1;
@@ -423,7 +423,7 @@ TEST_CASE("a full budget that cannot be written is an error for the writer, unti
 }
 
 TEST_CASE("a coin made and spent before a flush leaves nothing behind") {
-    Fixture f;
+    CoinStoreFixture f;
     for (std::uint32_t i = 0; i < 20'000; ++i) {
         const CoinChange made{.outpoint = outpoint_of(i), .coin = coin_of(i), .fresh = true};
         f.store->apply({&made, 1});
@@ -441,11 +441,11 @@ TEST_CASE("random changes, snapshots, scans and failing flushes agree with a map
     const unsigned seed = test::seed_of_run();
     MESSAGE("seed " << seed);
     std::mt19937 random(seed);
-    Fixture f(std::uint64_t{12} << 20);
-    Model model;
+    CoinStoreFixture f(std::uint64_t{12} << 20);
+    CoinModel model;
     struct Held {
         CoinSnapshot snapshot;
-        Model model;
+        CoinModel model;
         Tip tip;
     };
     std::vector<Held> held;
@@ -498,7 +498,7 @@ TEST_CASE("each snapshot is one state while the writer goes on and flushes fail"
     const unsigned seed = test::seed_of_run();
     MESSAGE("seed " << seed);
     std::mt19937 random(seed);
-    Fixture f(std::uint64_t{12} << 20);
+    CoinStoreFixture f(std::uint64_t{12} << 20);
     constexpr std::uint32_t kCoins = 50;
     for (std::uint32_t i = 0; i < kCoins; ++i) {
         const CoinChange change{.outpoint = outpoint_of(i), .coin = coin_of(i), .fresh = true};

@@ -74,8 +74,8 @@ class SizeLimit {
 };
 
 /// One environment with one record, its committer, and what is needed to break it.
-struct Fixture {
-    Fixture() {
+struct CommitterFixture {
+    CommitterFixture() {
         file = std::filesystem::canonical(directory.path()) / "data";
         env = must(lmdb::Env::open({.path = file, .flags = MDB_NOSUBDIR | MDB_NOTLS, .map_bytes = 1 << 24}));
         const auto before = descriptors_of(file);
@@ -123,7 +123,7 @@ struct Fixture {
 }  // namespace
 
 TEST_CASE("pages that cannot be written are no harm: the next commit takes them") {
-    Fixture fixture;
+    CommitterFixture fixture;
     const auto value = blob_of(1, 500'000);
     {
         const SizeLimit limit(65'536);
@@ -140,14 +140,14 @@ TEST_CASE("pages that cannot be written are no harm: the next commit takes them"
 }
 
 TEST_CASE("a meta page that cannot be written leaves the outcome unknown") {
-    Fixture fixture;
+    CommitterFixture fixture;
     const Replaced replaced(fixture.synchronous_descriptor(), "/dev/null", O_RDONLY);
     CHECK(error_of(fixture.write("two", blob_of(1, 100), nullptr)).code == Errc::outcome_unknown);
     CHECK(lmdb::Txn::begin(fixture.env.ref(), MDB_RDONLY).first == MDB_PANIC);
 }
 
 TEST_CASE("a sync that fails leaves the outcome unknown") {
-    Fixture fixture;
+    CommitterFixture fixture;
     // Takes every write, and no sync.
     const Replaced replaced(fixture.env.ref().descriptor(), "/dev/null", O_RDWR);
     CHECK(error_of(fixture.write("two", blob_of(1, 100), nullptr)).code == Errc::outcome_unknown);
@@ -155,20 +155,20 @@ TEST_CASE("a sync that fails leaves the outcome unknown") {
 }
 
 TEST_CASE("an error that a write could have given is an unknown outcome where the witness cannot be synced") {
-    Fixture fixture;
+    CommitterFixture fixture;
     const Replaced replaced(fixture.witness, "/dev/null", O_RDWR);
     const SizeLimit limit(65'536);
     CHECK(error_of(fixture.write("two", blob_of(1, 500'000), nullptr)).code == Errc::outcome_unknown);
 }
 
 TEST_CASE("a transaction too large for the map changes nothing") {
-    Fixture fixture;
+    CommitterFixture fixture;
     CHECK(error_of(fixture.write("two", blob_of(1, 1 << 24), nullptr)).code == Errc::disk_full);
     must(fixture.write("two", blob_of(1, 1 << 20), nullptr));
 }
 
 TEST_CASE("injected faults give what real ones give") {
-    Fixture fixture;
+    CommitterFixture fixture;
     PlannedFaults faults;
     struct Case {
         const char* name;

@@ -20,11 +20,11 @@ namespace {
 using Point = StoreFaults::Point;
 
 /// A store with a committed chain of `kCommitted` blocks and the same number applied over it.
-struct Fixture {
+struct FaultyStore {
     static constexpr std::uint32_t kCommitted = 5;
     static constexpr std::uint32_t kApplied = 10;
 
-    Fixture() {
+    FaultyStore() {
         options = options_for(directory.path());
         options.faults = &faults;
         store = open_store(options);
@@ -93,7 +93,7 @@ TEST_CASE("a write that fails before the sync is counted, loses nothing and is t
     };
     for (const Case& c : kCases) {
         CAPTURE(std::string(c.name));
-        Fixture fixture;
+        FaultyStore fixture;
         fixture.faults.fail(c.point, c.code, c.skip);
         for (std::uint64_t attempt = 1; attempt <= 3; ++attempt) {
             const auto error = error_of(fixture.store->commit());
@@ -105,24 +105,24 @@ TEST_CASE("a write that fails before the sync is counted, loses nothing and is t
             CHECK(status.last_error == error.context);
             CHECK_FALSE(status.write_stopped);
             CHECK(status.pending_bytes > 0);
-            fixture.check_shows(*fixture.store, Fixture::kApplied, Fixture::kCommitted);
+            fixture.check_shows(*fixture.store, FaultyStore::kApplied, FaultyStore::kCommitted);
         }
         // What comes meanwhile goes into the same commit.
-        fixture.extend(Fixture::kApplied, Fixture::kApplied + 1);
+        fixture.extend(FaultyStore::kApplied, FaultyStore::kApplied + 1);
         fixture.faults.heal();
         must(fixture.store->commit());
         CHECK(fixture.store->status().commits == 2);
         CHECK(fixture.store->pending_bytes() == 0);
-        fixture.check_shows(*fixture.store, Fixture::kApplied + 1, Fixture::kApplied + 1);
+        fixture.check_shows(*fixture.store, FaultyStore::kApplied + 1, FaultyStore::kApplied + 1);
         fixture.reopen();
-        fixture.check_shows(*fixture.store, Fixture::kApplied + 1, Fixture::kApplied + 1);
+        fixture.check_shows(*fixture.store, FaultyStore::kApplied + 1, FaultyStore::kApplied + 1);
     }
 }
 
 TEST_CASE("a sync that fails stops the writing for good, and everything stays readable") {
     for (const Point point : {Point::segment_sync, Point::chain_sync}) {
         CAPTURE(static_cast<int>(point));
-        Fixture fixture;
+        FaultyStore fixture;
         fixture.faults.fail(point, EIO);
         const auto error = error_of(fixture.store->commit());
         CHECK(error.code == Errc::outcome_unknown);
@@ -137,34 +137,34 @@ TEST_CASE("a sync that fails stops the writing for good, and everything stays re
         CHECK(status.write_stopped);
         CHECK(status.failed_commits == 1);
         CHECK(status.last_error == error.context);
-        fixture.check_shows(*fixture.store, Fixture::kApplied, Fixture::kCommitted);
+        fixture.check_shows(*fixture.store, FaultyStore::kApplied, FaultyStore::kCommitted);
         // The next start finds a state that was once current, and goes on.
         fixture.reopen();
-        fixture.check_shows(*fixture.store, Fixture::kCommitted, Fixture::kCommitted);
-        fixture.places.resize(Fixture::kCommitted);
-        fixture.extend(Fixture::kCommitted, Fixture::kApplied);
+        fixture.check_shows(*fixture.store, FaultyStore::kCommitted, FaultyStore::kCommitted);
+        fixture.places.resize(FaultyStore::kCommitted);
+        fixture.extend(FaultyStore::kCommitted, FaultyStore::kApplied);
         must(fixture.store->commit());
-        fixture.check_shows(*fixture.store, Fixture::kApplied, Fixture::kApplied);
+        fixture.check_shows(*fixture.store, FaultyStore::kApplied, FaultyStore::kApplied);
     }
 }
 
 TEST_CASE("reading goes on from a fresh environment where LMDB is left in MDB_PANIC") {
     for (const char* file : {"chain/data.mdb", "blocks/00000.mdb"}) {
         CAPTURE(file);
-        Fixture fixture;
+        FaultyStore fixture;
         test::refuse_meta_pages(fixture.directory.path() / file);
 
         const auto held = must(fixture.store->snapshot());
         CHECK(error_of(fixture.store->commit()).code == Errc::outcome_unknown);
         CHECK(fixture.store->status().write_stopped);
-        CHECK(must(held.tip()).height == Height{Fixture::kApplied - 1});
-        fixture.check_shows(*fixture.store, Fixture::kApplied, Fixture::kCommitted);
+        CHECK(must(held.tip()).height == Height{FaultyStore::kApplied - 1});
+        fixture.check_shows(*fixture.store, FaultyStore::kApplied, FaultyStore::kCommitted);
         std::size_t headers = 0;
         must(fixture.store->scan_headers([&](const BlockHash&, const HeaderRecord&) -> Result<void> {
             ++headers;
             return {};
         }));
-        CHECK(headers == Fixture::kApplied);
+        CHECK(headers == FaultyStore::kApplied);
     }
 }
 

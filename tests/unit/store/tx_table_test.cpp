@@ -23,11 +23,11 @@ Hash numbered(std::uint32_t number) {
     return Hash::from_wire(bytes);
 }
 
-struct Fixture {
+struct TxTableFixture {
     test::TemporaryDirectory directory;
     std::unique_ptr<TxTable> table;
 
-    Fixture() { REQUIRE(open()); }
+    TxTableFixture() { REQUIRE(open()); }
     Result<void> open(std::uint64_t min_free_disk = 0) {
         table.reset();
         auto opened = TxTable::open({.directory = directory.path() / "txindex",
@@ -55,7 +55,7 @@ struct Fixture {
 
 TEST_SUITE("store.tx_table") {
     TEST_CASE("what is written is found, also after it was opened again") {
-        Fixture f;
+        TxTableFixture f;
         CHECK_FALSE(f.table->best()->has_value());
         REQUIRE(f.write(1, 10));
         REQUIRE(f.write(2, 11));
@@ -70,7 +70,7 @@ TEST_SUITE("store.tx_table") {
     }
 
     TEST_CASE("a file that is cut short is refused by its name, with what to do") {
-        Fixture f;
+        TxTableFixture f;
         for (std::uint32_t i = 0; i < 200; ++i) REQUIRE(f.write(i, i));
         f.table.reset();
         std::filesystem::resize_file(f.file(), 8192);
@@ -82,7 +82,7 @@ TEST_SUITE("store.tx_table") {
     }
 
     TEST_CASE("nothing is written where too little room would be left") {
-        Fixture f;
+        TxTableFixture f;
         REQUIRE(f.open(std::uint64_t{1} << 60));
         const auto refused = f.write(1, 1);
         REQUIRE_FALSE(refused);
@@ -91,7 +91,7 @@ TEST_SUITE("store.tx_table") {
     }
 
     TEST_CASE("reading goes on where LMDB is left in MDB_PANIC") {
-        Fixture f;
+        TxTableFixture f;
         REQUIRE(f.write(1, 10));
         test::refuse_meta_pages(f.file());
         CHECK(f.write(2, 11).error().code == Errc::outcome_unknown);

@@ -21,6 +21,14 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 BESIDE_DBCACHE_MIB = 150 + 512  # what an import and a flush may take: docs/operations.md, "Memory"
+QUERY_LINE = re.compile(r'(?P<what>.+?)  +blockpub +(?P<rate>[\d.]+)/s p99 (?P<p99>[\d.]+)ms \S+(?: +nginx +(?P<nginx>[\d.]+)/s)?')
+# Requests a second of bitcoind 28.1, 1.03 MB blocks, on a machine of this kind, and how many times as many are the goal.
+BITCOIND = {
+    'rest .json (prevouts)': (4.1, 15), 'rest notxdetails': (117, 20), 'getblock 1': (156, 20), 'getblock 2': (6.2, 15),
+    'getblock 3': (5.4, 15), 'getblockstats 2 stats': (164, 50), 'getblockstats all': (132, 50), 'gettxoutproof': (176, 25),
+    'getblockheader': (14_000, 2.5), 'getblockcount': (20_000, 2.5),
+}
+NGINX_GOALS = {'rest .bin': 1.0, 'rest .hex': 0.9}
 LOOP_RUNS = (1, 3)  # callgrind: what a start costs is in both, and drops out of the difference
 
 
@@ -35,6 +43,18 @@ def times(value, digits=2):
     return f'{value:.{digits}f} x'
 
 
+def query_row(line):
+    what, rate = line['what'], line['rate']
+    figure = f'{rate:,.0f}/s, p99 {line["p99_ms"]:.1f} ms'
+    if what in NGINX_GOALS and line['nginx']:
+        ratio, goal = rate / line['nginx'], NGINX_GOALS[what]
+        return Row(what, f'{figure}, {times(ratio)} nginx', f'{goal} x', ratio >= goal)
+    if what in BITCOIND:
+        other, goal = BITCOIND[what]
+        return Row(what, f'{figure}, {times(rate / other, 1)} bitcoind 28.1', f'{goal} x', rate >= goal * other)
+    return Row(what, figure)
+
+
 def row_of(line):
     bench = line['bench']
     if bench == 'submit':
@@ -42,6 +62,10 @@ def row_of(line):
         return Row(f'submitblock sent to rawblock received, 1 MB, {store}',
                    f'median {line["median_ms"]:.1f} ms, p99 {line["p99_ms"]:.1f} ms '
                    f'({times(line["ratio"], 1)} write and fdatasync)', 'median 10 ms', line['median_ms'] <= 10)
+    if bench == 'queries':
+        return query_row(line)
+    if bench == 'growth':
+        return Row(f'submitblock sent to rawblock received, {line["bytes"] / 1e6:.2f} MB', f'median {line["median_ms"]:.1f} ms')
     if bench == 'import':
         return Row('import of vectors/big', f'{line["import_mb_s"]:.0f} MB/s, {times(line["ratio"])} a copy with fsync')
     if bench == 'headers':
@@ -94,6 +118,18 @@ def run(command, failures):
     if done.returncode != 0:
         failures.append(f'{command[0]} ended with {done.returncode}')
     return json_lines(done.stdout)
+
+
+def query_lines(command, failures):
+    """Runs the comparison that lies beside the recorded blocks."""
+    print(f'\n$ {" ".join(map(str, command))}', flush=True)
+    done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, text=True, check=False)
+    print(done.stdout, end='', flush=True)
+    found = [found for line in done.stdout.splitlines() if (found := QUERY_LINE.match(line))]
+    if done.returncode != 0 or not found:
+        failures.append(f'{command[1]} ended with {done.returncode}')
+    return [{'bench': 'queries', 'what': one['what'], 'rate': float(one['rate']), 'p99_ms': float(one['p99']),
+             'nginx': float(one['nginx'] or 0)} for one in found]
 
 
 def count_instructions(program, file, loop):
@@ -152,11 +188,12 @@ def main():
     parser.add_argument('--json', type=Path)
     options = parser.parse_args()
     programs = options.build / 'tests' / 'bench'
-    file = Path(os.environ['BLOCKPUB_SHARED']) / 'vectors' / 'big' / 'bootstrap.dat'
+    shared = Path(os.environ['BLOCKPUB_SHARED'])
+    file = shared / 'vectors' / 'big' / 'bootstrap.dat'
     submit = ['/usr/bin/python3', HERE / 'submit_bench.py', options.build / 'blockpubd']
     commands = {
         'loops': [[programs / 'bench_loops', file]],
-        'submit': [submit, [*submit, f'--coins={options.coins}']],
+        'submit': [submit, [*submit, f'--coins={options.coins}'], [*submit, '--growth']],
         'import': [[programs / 'bench_import', file]],
         'headers': [[programs / 'bench_headers']],
         'fanout': [[programs / 'bench_fanout']],
@@ -166,6 +203,10 @@ def main():
         # The size has a process of its own: what others left in memory is none of it.
         'coins': [[programs / 'bench_coins', f'--coins={options.coins}', *parts] for parts in (['reads', 'ingest'], ['size'])],
     }
+    queries = shared / 'tools' / 'sidebyside.py'
+    if queries.exists():
+        commands['queries'] = [['/usr/bin/python3', queries, '--daemon', f'blockpub={options.build / "blockpubd"}', '--blocks',
+                                shared / 'vectors' / 'big', *(['--nginx'] if shutil.which('nginx') else [])]]
     unknown = [name for name in options.benches if name not in commands]
     if unknown:
         parser.error(f'no bench {", ".join(unknown)}; there are {", ".join(commands)}')
@@ -173,7 +214,7 @@ def main():
     about, lines, failures = machine(), [], []
     for name in options.benches or commands:
         for command in commands[name]:
-            found = run(command, failures)
+            found = query_lines(command, failures) if name == 'queries' else run(command, failures)
             if name == 'loops':
                 add_instructions(found, command[0], file)
             lines += found

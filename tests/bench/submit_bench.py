@@ -4,10 +4,11 @@
 
   submit_bench.py DAEMON [BOOTSTRAP_DAT]
   submit_bench.py DAEMON --coins=N
+  submit_bench.py DAEMON --growth
 
 Takes the blocks of vectors/big ($BLOCKPUB_SHARED) and times those above 900 kB; several fresh daemons, so that there
 are enough. With --coins, a store with so many coins is made first (a minute for 5 million), and blocks that spend
-coins from all over it are timed. Prints median and p99 in ms, and the time of a plain write and fdatasync of as many
+coins from all over it are timed; with --growth, blocks of several sizes. Prints median and p99 in ms, and the time of a plain write and fdatasync of as many
 bytes beside it.
 """
 import argparse
@@ -38,6 +39,8 @@ ROUNDS = 4
 COINS_IN_BLOCK = 28_000
 SPENT_IN_BLOCK = 4_000
 TIMED_BLOCKS = 24
+GROWTH = (500, 1000, 2000, 4000)  # transactions of 250 bytes
+GROWTH_COINS = sum(GROWTH) * TIMED_BLOCKS * 6 // 5  # some are picked twice
 
 
 def blocks_of(path):
@@ -84,7 +87,18 @@ def spending_blocks(chain, spendable):
     return blocks
 
 
-def run_with_coins(binary, count):
+def growing_blocks(chain, spendable):
+    """As spending_blocks, one of each size after the other."""
+    blocks, at = [], 0
+    for _ in range(TIMED_BLOCKS):
+        for count in GROWTH:
+            coins = spendable[at:at + count]
+            at += count
+            blocks.append(chain.mine(txs=[regtest.spend(*coin, 1000, padding=160) for coin in coins]).raw)
+    return blocks
+
+
+def run_with_coins(binary, count, make_blocks=spending_blocks):
     """Milliseconds for each block that spends coins of a large set, and the blocks."""
     with tempfile.TemporaryDirectory(prefix='blockpub-bench-') as directory:
         file = Path(directory) / 'funding.dat'
@@ -94,8 +108,8 @@ def run_with_coins(binary, count):
         if done.returncode != 0:
             sys.exit(f'the import ended with {done.returncode}')
         file.unlink()
-        blocks = spending_blocks(chain, spendable)
-        return time_blocks(binary, directory, blocks), blocks
+        blocks = make_blocks(chain, spendable)
+        return time_blocks(binary, directory, blocks, timed_from=0), blocks
 
 
 class Daemon:
@@ -145,8 +159,8 @@ def run(binary, blocks):
         return time_blocks(binary, directory, blocks)
 
 
-def time_blocks(binary, directory, blocks):
-    """Milliseconds for each large block, submitted to a daemon on the directory."""
+def time_blocks(binary, directory, blocks, timed_from=BIG):
+    """Milliseconds for each block of so many bytes, submitted to a daemon on the directory."""
     times = []
     daemon = Daemon(binary, directory)
     subscriber = zmq.Context.instance().socket(zmq.SUB)
@@ -158,7 +172,7 @@ def time_blocks(binary, directory, blocks):
         sys.exit('nobody publishes')
     for block in blocks:
         digits = block.hex()
-        if len(block) < BIG:
+        if len(block) < timed_from:
             answer = daemon.call('submitblock', digits)
         else:
             while subscriber.poll(0):
@@ -193,12 +207,23 @@ def write_and_sync(blocks):
     return statistics.median(times)
 
 
+def print_growth(binary):
+    times, blocks = run_with_coins(binary, GROWTH_COINS * COINS_IN_BLOCK // SPENT_IN_BLOCK, growing_blocks)
+    for number, count in enumerate(GROWTH):
+        median, size = statistics.median(times[number::len(GROWTH)]), len(blocks[number])
+        print(f'submitblock to rawblock, {TIMED_BLOCKS} blocks of {count} transactions, {size} bytes: median {median:.1f} ms')
+        print(json.dumps({'bench': 'growth', 'transactions': count, 'bytes': size, 'median_ms': round(median, 2)}))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('daemon')
     parser.add_argument('blocks', nargs='?')
     parser.add_argument('--coins', type=int, default=0)
+    parser.add_argument('--growth', action='store_true')
     arguments = parser.parse_args()
+    if arguments.growth:
+        return print_growth(arguments.daemon)
     if arguments.coins:
         times, blocks = run_with_coins(arguments.daemon, arguments.coins)
         times.sort()

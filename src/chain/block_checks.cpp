@@ -20,7 +20,7 @@
 namespace blockpub {
 namespace {
 
-constexpr std::size_t kMaxBlockSigopsCost = 80'000;
+constexpr std::size_t kMaxLegacySigopsCost = 80'000;
 constexpr std::size_t kCommitmentOffset = 6;  ///< behind OP_RETURN, push of 36 and aa21a9ed
 constexpr std::size_t kNonceSize = 32;
 
@@ -77,7 +77,7 @@ Verdict check_transactions(const ParsedBlock& block) {
         return reject(broken, fmt::format("Transaction check failed (tx hash {}) ",
                                           block.transactions()[broken_at].txid.display_hex()));
     }
-    if (sigops * kWitnessScale > kMaxBlockSigopsCost)
+    if (sigops * kWitnessScale > kMaxLegacySigopsCost)
         return reject("bad-blk-sigops", "out-of-bounds SigOpCount");
     return {};
 }

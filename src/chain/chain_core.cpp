@@ -15,7 +15,7 @@ namespace blockpub {
 namespace {
 
 /// So many blocks behind the best header are a burst at the tip: each is told of by itself.
-constexpr std::uint32_t kFewBlocks = 16;
+constexpr std::uint32_t kNearlyThere = 16;
 
 BlockOutcome rejection_of(const Rejection& broken) {
     return {BlockOutcome::Kind::rejected, broken.reason};
@@ -395,7 +395,7 @@ bool ChainCore::commit_now() const {
 
 bool ChainCore::far_behind() const {
     const HeaderNode* const tip = state_->active().tip();
-    return tip == nullptr || state_->best_header()->height.value > tip->height.value + kFewBlocks;
+    return tip == nullptr || state_->best_header()->height.value > tip->height.value + kNearlyThere;
 }
 
 void ChainCore::show_changes() {

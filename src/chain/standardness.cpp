@@ -104,10 +104,10 @@ bool is_one_witness_standard(const TxInput& input, const Coin& coin, const Witne
     }
     const auto program = witness_program(script);
     if (!program) return false;
-    constexpr std::size_t kHashSize = 32;
-    if (program->version == 0 && program->program.size() == kHashSize)
+    constexpr std::size_t kScriptHashSize = 32;
+    if (program->version == 0 && program->program.size() == kScriptHashSize)
         return is_script_witness_standard(witness);
-    if (program->version == 1 && program->program.size() == kHashSize && type != OutputType::scripthash)
+    if (program->version == 1 && program->program.size() == kScriptHashSize && type != OutputType::scripthash)
         return is_taproot_witness_standard(witness);
     return true;
 }

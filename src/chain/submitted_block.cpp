@@ -11,10 +11,10 @@
 namespace blockpub {
 namespace {
 
-constexpr std::size_t kVersionSize = 4;
+constexpr std::size_t kTransactionVersionSize = 4;
 constexpr std::size_t kLockTimeSize = 4;
 constexpr std::uint8_t kMarkerAndFlag[] = {0, 1};
-constexpr std::size_t kNonceSize = 32;
+constexpr std::size_t kReservedSize = 32;
 
 }  // namespace
 
@@ -36,10 +36,10 @@ std::optional<ParsedBlock> complete_coinbase_witness(const ParsedBlock& block) {
     if (coinbase.has_witness() || !witness_commitment_output(coinbase)) return std::nullopt;
     const ByteSpan raw = block.raw().bytes();
     const std::size_t begin = block.transactions().front().offset;
-    const std::size_t inputs = begin + kVersionSize;
+    const std::size_t inputs = begin + kTransactionVersionSize;
     const std::size_t lock_time = begin + block.transactions().front().size - kLockTimeSize;
     // One stack (there is one input) of one item.
-    constexpr std::size_t kWitnessSize = 1 + 1 + kNonceSize;
+    constexpr std::size_t kWitnessSize = 1 + 1 + kReservedSize;
     SharedBytes completed = SharedBytes::build(
         raw.size() + sizeof kMarkerAndFlag + kWitnessSize, [&](std::span<std::uint8_t> out) {
             std::uint8_t* at = out.data();
@@ -47,7 +47,7 @@ std::optional<ParsedBlock> complete_coinbase_witness(const ParsedBlock& block) {
             put(raw.first(inputs));
             put(kMarkerAndFlag);
             put(raw.subspan(inputs, lock_time - inputs));
-            std::uint8_t witness[kWitnessSize] = {1, kNonceSize};
+            std::uint8_t witness[kWitnessSize] = {1, kReservedSize};
             put(witness);
             put(raw.subspan(lock_time));
         });

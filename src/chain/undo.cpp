@@ -8,7 +8,7 @@ namespace blockpub {
 namespace {
 
 /// Bytes of the checksum at the end: the first of the sha256d of all before it.
-constexpr std::size_t kChecksumSize = 4;
+constexpr std::size_t kUndoChecksumSize = 4;
 constexpr std::size_t kCountSize = 4;
 /// Bytes that the coins of a transaction with one or two inputs take.
 constexpr std::size_t kUsualTransaction = 64;
@@ -20,10 +20,10 @@ void append_count(std::vector<std::uint8_t>& out, std::size_t count) {
 
 /// All but the checksum, which must be right.
 Result<ByteSpan> checked_body(ByteSpan bytes) {
-    if (bytes.size() < kCountSize + kChecksumSize) return fail(Errc::corrupt, "undo data is cut off");
-    const ByteSpan body = bytes.first(bytes.size() - kChecksumSize);
+    if (bytes.size() < kCountSize + kUndoChecksumSize) return fail(Errc::corrupt, "undo data is cut off");
+    const ByteSpan body = bytes.first(bytes.size() - kUndoChecksumSize);
     const Digest256 digest = sha256d(body);
-    if (!std::equal(bytes.end() - kChecksumSize, bytes.end(), digest.begin())) {
+    if (!std::equal(bytes.end() - kUndoChecksumSize, bytes.end(), digest.begin())) {
         return fail(Errc::corrupt, "undo data does not match its checksum");
     }
     return body;
@@ -40,7 +40,7 @@ SharedBytes encode_undo(const BlockUndo& undo) {
         for (const Coin& coin : undo[i]) encode_coin(coin, out);
     }
     const Digest256 digest = sha256d(out);
-    out.insert(out.end(), digest.begin(), digest.begin() + kChecksumSize);
+    out.insert(out.end(), digest.begin(), digest.begin() + kUndoChecksumSize);
     return SharedBytes::copy_of(out);
 }
 
@@ -55,7 +55,7 @@ Result<UndoReader> UndoReader::open(ByteSpan bytes) {
 }
 
 UndoReader UndoReader::of_checked(ByteSpan bytes) {
-    return UndoReader(bytes.first(bytes.size() - kChecksumSize));
+    return UndoReader(bytes.first(bytes.size() - kUndoChecksumSize));
 }
 
 std::size_t UndoReader::next_transaction() {

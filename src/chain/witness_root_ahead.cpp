@@ -11,12 +11,12 @@ namespace blockpub {
 namespace {
 
 /// Hashing so many bytes takes several times as long as starting a thread.
-constexpr std::size_t kWorthAThread = 200'000;
+constexpr std::size_t kWorthHashingAhead = 200'000;
 
 }  // namespace
 
 WitnessRootAhead::WitnessRootAhead(SharedBytes raw) {
-    if (raw.size() < kWorthAThread) return;
+    if (raw.size() < kWorthHashingAhead) return;
     try {
         thread_ = start_thread("block-hash", [this, raw = std::move(raw)](const std::stop_token&) {
             if (const auto root = witness_merkle_root(raw.bytes())) root_ = *root;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "primitives/coin.hpp"
 
+#include "primitives/opcodes.hpp"
+
 #include <algorithm>
 #include <limits>
 
@@ -167,7 +169,6 @@ void decode_coin(ByteReader& reader, Coin& coin) {
 }
 
 bool is_unspendable(ByteSpan script) {
-    constexpr std::uint8_t kOpReturn = 0x6a;
     return script.size() > kMaxScript || (!script.empty() && script[0] == kOpReturn);
 }
 

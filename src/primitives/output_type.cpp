@@ -9,14 +9,14 @@
 namespace blockpub {
 namespace {
 
-constexpr std::size_t kHashSize = 20;
+constexpr std::size_t kKeyHashSize = 20;
 constexpr std::size_t kWideHashSize = 32;
 constexpr std::size_t kMinWitnessScript = 4;
 constexpr std::size_t kMaxWitnessScript = 42;
 
 bool is_pay_to_pubkey_hash(ByteSpan script) {
-    return script.size() == 25 && script[0] == kOpDup && script[1] == kOpHash160 && script[2] == kHashSize &&
-           script[23] == kOpEqualVerify && script[24] == kOpCheckSig;
+    return script.size() == 25 && script[0] == kOpDup && script[1] == kOpHash160 &&
+           script[2] == kKeyHashSize && script[23] == kOpEqualVerify && script[24] == kOpCheckSig;
 }
 
 bool is_pay_to_pubkey(ByteSpan script) {
@@ -42,7 +42,7 @@ std::optional<unsigned> multisig_number(const ScriptInstruction& instruction) {
 OutputType witness_type(const WitnessProgram& witness) {
     const std::size_t size = witness.program.size();
     if (witness.version == 0) {
-        if (size == kHashSize) return OutputType::witness_v0_keyhash;
+        if (size == kKeyHashSize) return OutputType::witness_v0_keyhash;
         return size == kWideHashSize ? OutputType::witness_v0_scripthash : OutputType::nonstandard;
     }
     if (witness.version == 1 && size == kWideHashSize) return OutputType::witness_v1_taproot;
@@ -52,7 +52,8 @@ OutputType witness_type(const WitnessProgram& witness) {
 }  // namespace
 
 bool is_pay_to_script_hash(ByteSpan script) {
-    return script.size() == 23 && script[0] == kOpHash160 && script[1] == kHashSize && script[22] == kOpEqual;
+    return script.size() == 23 && script[0] == kOpHash160 && script[1] == kKeyHashSize &&
+           script[22] == kOpEqual;
 }
 
 std::optional<WitnessProgram> witness_program(ByteSpan script) {

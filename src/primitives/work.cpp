@@ -11,7 +11,7 @@
 namespace blockpub {
 namespace {
 
-__extension__ using Wide = unsigned __int128;
+__extension__ using WideLimb = unsigned __int128;
 
 constexpr unsigned kLimbBits = 64;
 
@@ -106,9 +106,9 @@ std::strong_ordering operator<=>(const Uint256& a, const Uint256& b) {
 
 Uint256 operator+(const Uint256& a, const Uint256& b) {
     Uint256 out;
-    Wide carry = 0;
+    WideLimb carry = 0;
     for (std::size_t i = 0; i < 4; ++i) {
-        carry += static_cast<Wide>(a.limbs_[i]) + b.limbs_[i];
+        carry += static_cast<WideLimb>(a.limbs_[i]) + b.limbs_[i];
         out.limbs_[i] = static_cast<std::uint64_t>(carry);
         carry >>= kLimbBits;
     }
@@ -121,9 +121,9 @@ Uint256 operator-(const Uint256& a, const Uint256& b) {
 
 Uint256 operator*(const Uint256& a, std::uint32_t b) {
     Uint256 out;
-    Wide carry = 0;
+    WideLimb carry = 0;
     for (std::size_t i = 0; i < 4; ++i) {
-        carry += static_cast<Wide>(a.limbs_[i]) * b;
+        carry += static_cast<WideLimb>(a.limbs_[i]) * b;
         out.limbs_[i] = static_cast<std::uint64_t>(carry);
         carry >>= kLimbBits;
     }

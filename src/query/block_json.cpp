@@ -17,10 +17,10 @@ namespace blockpub {
 namespace {
 
 /// Where a block's transactions lie and what they are called: from its facts, or else from a parse.
-class TransactionIndex {
+class TransactionsOfBlock {
  public:
-    [[nodiscard]] static Result<TransactionIndex> open(const BlockMaterial& material) {
-        TransactionIndex index;
+    [[nodiscard]] static Result<TransactionsOfBlock> open(const BlockMaterial& material) {
+        TransactionsOfBlock index;
         if (material.facts) {
             index.facts_ = material.facts->view();
         } else {
@@ -108,7 +108,7 @@ void append_header(TextAppender& out, const HeaderView& view) {
     }
 }
 
-void append_txids(TextAppender& out, const TransactionIndex& index) {
+void append_txids(TextAppender& out, const TransactionsOfBlock& index) {
     for (std::size_t i = 0; i < index.count(); ++i) {
         out.text(i == 0 ? "\"" : "\",\"");
         out.reversed_hex(index.txid(i));
@@ -117,7 +117,7 @@ void append_txids(TextAppender& out, const TransactionIndex& index) {
 }
 
 Result<void> append_transactions(TextAppender& out, const BlockMaterial& material,
-                                 const TransactionIndex& index, BlockDetail detail,
+                                 const TransactionsOfBlock& index, BlockDetail detail,
                                  const ChainParams& params) {
     std::optional<UndoReader> undo;
     if (material.undo) {
@@ -157,7 +157,7 @@ std::size_t likely_size(const BlockMaterial& material, BlockDetail detail) {
 
 Result<void> append_block(TextAppender& out, const HeaderView& header, const BlockMaterial& material,
                           BlockDetail detail, const ChainParams& params) {
-    auto index = TransactionIndex::open(material);
+    auto index = TransactionsOfBlock::open(material);
     if (!index) return forward_error(index);
     const std::size_t size = header.record.block ? header.record.block->size : material.raw.size();
     out.character('{');

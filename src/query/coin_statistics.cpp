@@ -11,7 +11,7 @@
 namespace blockpub {
 namespace {
 
-constexpr std::array<std::string_view, 3> kNames{"none", "hash_serialized_3", "muhash"};
+constexpr std::array<std::string_view, 3> kHashNames{"none", "hash_serialized_3", "muhash"};
 /// Bytes of an outpoint, height, amount and length of script, as the measure counts them.
 constexpr std::uint64_t kBogoSizeBesideScript = 32 + 4 + 4 + 8 + 2;
 constexpr std::uint64_t kCoinsBetweenQuestions = 4096;
@@ -62,14 +62,14 @@ class Accumulator {
 }  // namespace
 
 std::optional<CoinHash> coin_hash_from_name(std::string_view name) {
-    for (std::size_t i = 0; i < kNames.size(); ++i) {
-        if (kNames[i] == name) return static_cast<CoinHash>(i);
+    for (std::size_t i = 0; i < kHashNames.size(); ++i) {
+        if (kHashNames[i] == name) return static_cast<CoinHash>(i);
     }
     return std::nullopt;
 }
 
 std::string_view coin_hash_name(CoinHash hash) {
-    return kNames[static_cast<std::size_t>(hash)];
+    return kHashNames[static_cast<std::size_t>(hash)];
 }
 
 Result<CoinStatistics> coin_statistics(const CoinSnapshot& snapshot, CoinHash hash,

@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t kMaxOutpoints = 15;
 constexpr Height kMempoolHeight{0x7fffffff};  // what Core calls the height of a coin of the mempool
 
-struct Wanted {
+struct WantedCoins {
     bool check_mempool = false;
     std::vector<Outpoint> outpoints;
 };
@@ -42,8 +42,8 @@ std::optional<Outpoint> parse_outpoint(std::string_view text) {
     return Outpoint{*txid, *position};
 }
 
-RestResult<Wanted> wanted_by_path(std::vector<std::string_view> parts) {
-    Wanted wanted;
+RestResult<WantedCoins> wanted_by_path(std::vector<std::string_view> parts) {
+    WantedCoins wanted;
     wanted.check_mempool = parts.front() == "checkmempool";
     for (std::size_t i = wanted.check_mempool ? 1 : 0; i < parts.size(); ++i) {
         const auto outpoint = parse_outpoint(parts[i]);
@@ -55,9 +55,9 @@ RestResult<Wanted> wanted_by_path(std::vector<std::string_view> parts) {
 }
 
 /// A flag, then a list of outpoints. What follows them is passed over, as Core does.
-RestResult<Wanted> wanted_by_body(ByteSpan body) {
+RestResult<WantedCoins> wanted_by_body(ByteSpan body) {
     ByteReader reader(body);
-    Wanted wanted;
+    WantedCoins wanted;
     wanted.check_mempool = reader.le<std::uint8_t>() != 0;
     const std::uint64_t count = reader.compact_size();
     for (std::uint64_t i = 0; i < count && reader.ok(); ++i) {
@@ -69,11 +69,11 @@ RestResult<Wanted> wanted_by_body(ByteSpan body) {
     return wanted;
 }
 
-RestResult<Wanted> wanted_coins(const RestCall& call) {
+RestResult<WantedCoins> wanted_coins(const RestCall& call) {
     const std::string& body = call.request.body;
     const std::string_view parameter = call.target.parameter;
     if (parameter.size() <= 1 && body.empty()) return bad("Error: empty request");
-    std::optional<Wanted> by_path;
+    std::optional<WantedCoins> by_path;
     if (parameter.size() > 1) {
         auto parsed = wanted_by_path(RestTarget{.parameter = parameter.substr(1)}.parts());
         if (!parsed) return parsed;
@@ -92,17 +92,17 @@ RestResult<Wanted> wanted_coins(const RestCall& call) {
         if (!bytes.empty()) return bad("Combination of URI scheme inputs and raw post data is not allowed");
         return std::move(*by_path);
     }
-    if (bytes.empty()) return Wanted{};
+    if (bytes.empty()) return WantedCoins{};
     return wanted_by_body(bytes);
 }
 
-struct Found {
+struct FoundCoins {
     Tip tip;
     std::vector<bool> hits;
     std::vector<Coin> coins;  ///< of the hits
 };
 
-Result<Found> find_coins(const RestCall& call, const Wanted& wanted) {
+Result<FoundCoins> find_coins(const RestCall& call, const WantedCoins& wanted) {
     // The pool first: a transaction that a block takes out of it meanwhile has its coins in the snapshot.
     const MempoolCoinView* pool = wanted.check_mempool ? call.context.mempool_coins : nullptr;
     std::vector<MempoolCoin> of_pool(wanted.outpoints.size());
@@ -110,7 +110,7 @@ Result<Found> find_coins(const RestCall& call, const Wanted& wanted) {
         of_pool[i] = pool->look_up(wanted.outpoints[i]);
     auto coins = call.context.coins->snapshot();
     if (!coins) return forward_error(coins);
-    Found found{.tip = coins->tip(), .hits = {}, .coins = {}};
+    FoundCoins found{.tip = coins->tip(), .hits = {}, .coins = {}};
     for (std::size_t i = 0; i < of_pool.size(); ++i) {
         const Outpoint& outpoint = wanted.outpoints[i];
         MempoolCoin& pooled = of_pool[i];
@@ -127,7 +127,7 @@ Result<Found> find_coins(const RestCall& call, const Wanted& wanted) {
     return found;
 }
 
-std::vector<std::uint8_t> coins_bytes(const Found& found) {
+std::vector<std::uint8_t> coins_bytes(const FoundCoins& found) {
     std::vector<std::uint8_t> bytes;
     WireWriter out(bytes);
     out.le(found.tip.height.value);
@@ -146,7 +146,7 @@ std::vector<std::uint8_t> coins_bytes(const Found& found) {
     return bytes;
 }
 
-void append_coins(std::string& text, const Found& found, const ChainParams& params) {
+void append_coins(std::string& text, const FoundCoins& found, const ChainParams& params) {
     TextAppender out(text);
     OutputScriptWriter scripts(out, params);
     bool first = true;
@@ -161,7 +161,7 @@ void append_coins(std::string& text, const Found& found, const ChainParams& para
     }
 }
 
-std::string coins_json(const Found& found, const ChainParams& params) {
+std::string coins_json(const FoundCoins& found, const ChainParams& params) {
     std::string text = fmt::format("{{\"chainHeight\":{},\"chaintipHash\":\"{}\",\"bitmap\":\"",
                                    found.tip.height.value, found.tip.hash.display_hex());
     for (const bool hit : found.hits) text += hit ? '1' : '0';

@@ -13,7 +13,7 @@ namespace blockpub {
 namespace {
 
 /// A transaction, and the block it was found in; none for one of the mempool.
-struct Found {
+struct FoundTransaction {
     SharedBytes raw;
     std::optional<BlockHash> block;
 };
@@ -25,10 +25,10 @@ Result<HeaderView> header_of(const RpcContext& context, const BlockHash& hash) {
     return header_view(*snapshot, hash);
 }
 
-Result<std::optional<Found>> find_transaction(const RpcContext& context, const Txid& txid) {
+Result<std::optional<FoundTransaction>> find_transaction(const RpcContext& context, const Txid& txid) {
     if (context.mempool != nullptr) {
         if (const auto row = context.mempool->board().find(txid))
-            return Found{.raw = row->transaction->raw(), .block = {}};
+            return FoundTransaction{.raw = row->transaction->raw(), .block = {}};
     }
     auto block = indexed_block(context, txid);
     if (!block) return forward_error(block);
@@ -38,10 +38,10 @@ Result<std::optional<Found>> find_transaction(const RpcContext& context, const T
     auto found = find_in_block(*context.material, *header, txid);
     if (!found) return forward_error(found);
     if (!*found) return std::nullopt;
-    return Found{.raw = std::move((*found)->raw), .block = **block};
+    return FoundTransaction{.raw = std::move((*found)->raw), .block = **block};
 }
 
-Result<std::string> transaction_json(const Found& found, const ChainParams& params) {
+Result<std::string> transaction_json(const FoundTransaction& found, const ChainParams& params) {
     const auto view = TransactionView::parse_whole(found.raw.bytes());
     if (!view) return std::unexpected(view.error());
     std::string text = "{";

@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kHint = ". Use gettransaction for wallet transactions.";
 
 /// A transaction, and the block it was found in; none for one of the mempool.
-struct Found {
+struct FoundRawTransaction {
     SharedBytes raw;
     std::optional<HeaderView> header;
     std::size_t position = 0;
@@ -27,7 +27,8 @@ std::unexpected<RpcError> not_found(std::string sentence) {
     return rpc_fail(RpcCode::invalid_address_or_key, std::move(sentence) + kHint);
 }
 
-std::expected<Found, RpcError> find_in(const RpcContext& context, HeaderView header, const Txid& txid) {
+std::expected<FoundRawTransaction, RpcError> find_in(const RpcContext& context, HeaderView header,
+                                                     const Txid& txid) {
     auto found = find_in_block(*context.material, header, txid);
     if (!found) {
         if (found.error().code == Errc::unavailable)
@@ -35,14 +36,14 @@ std::expected<Found, RpcError> find_in(const RpcContext& context, HeaderView hea
         return unreadable_block(context, header.hash, found.error());
     }
     if (!*found) return not_found("No such transaction found in the provided block");
-    return Found{
+    return FoundRawTransaction{
         .raw = std::move((*found)->raw), .header = std::move(header), .position = (*found)->position};
 }
 
-std::expected<Found, RpcError> find_anywhere(const RpcContext& context, const Txid& txid) {
+std::expected<FoundRawTransaction, RpcError> find_anywhere(const RpcContext& context, const Txid& txid) {
     if (context.mempool != nullptr) {
         if (const auto row = context.mempool->board().find(txid))
-            return Found{.raw = row->transaction->raw(), .header = {}};
+            return FoundRawTransaction{.raw = row->transaction->raw(), .header = {}};
     }
     const auto block = indexed_block(context, txid);
     if (!block) return rpc_fail(block.error());
@@ -64,7 +65,8 @@ std::expected<Found, RpcError> find_anywhere(const RpcContext& context, const Tx
     return not_found("No such mempool or blockchain transaction");
 }
 
-std::expected<Found, RpcError> find(const RpcContext& context, const Txid& txid, JsonValue block) {
+std::expected<FoundRawTransaction, RpcError> find(const RpcContext& context, const Txid& txid,
+                                                  JsonValue block) {
     if (block.is_null()) return find_anywhere(context, txid);
     const auto hash = hash_argument<BlockHash>(block, "parameter 3");
     if (!hash) return std::unexpected(hash.error());
@@ -82,7 +84,8 @@ bool is_genesis_coinbase(const ChainParams& params, const Txid& txid) {
 }
 
 /// Undo data at the coins of the transaction, where it has some; `kept` holds what it reads.
-std::expected<std::optional<UndoReader>, RpcError> undo_of(const RpcContext& context, const Found& found,
+std::expected<std::optional<UndoReader>, RpcError> undo_of(const RpcContext& context,
+                                                           const FoundRawTransaction& found,
                                                            std::shared_ptr<const StoredUndo>& kept) {
     std::optional<UndoReader> none;
     if (!found.header || found.position == 0) return none;
@@ -113,7 +116,7 @@ void write_block_members(JsonWriter& out, const HeaderView& header) {
     out.member("blocktime", time);
 }
 
-std::expected<int, RpcError> verbosity_argument(JsonValue value) {
+std::expected<int, RpcError> transaction_verbosity(JsonValue value) {
     if (value.is_null()) return 0;
     if (value.kind() == JsonKind::boolean) return value.is_true() ? 1 : 0;
     return int_argument(value);
@@ -127,7 +130,7 @@ RpcOutcome get_raw_transaction(const RpcContext& context, const RpcCall& call) {
                         "The genesis block coinbase is not considered an ordinary transaction and cannot be "
                         "retrieved");
     }
-    const auto verbosity = verbosity_argument(call.arguments[1]);
+    const auto verbosity = transaction_verbosity(call.arguments[1]);
     if (!verbosity) return std::unexpected(verbosity.error());
     const auto found = find(context, *txid, call.arguments[2]);
     if (!found) return std::unexpected(found.error());

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMostFound = 500'000;      // a reply of some 200 MB
 constexpr std::size_t kMostChanged = 4'000'000;  // outpoints of hundreds of full blocks
-constexpr std::uint64_t kCoinsBetweenQuestions = 4096;
+constexpr std::uint64_t kRowsBetweenQuestions = 4096;
 constexpr std::uint64_t kCoinsBetweenProgress = 256;
 
 using Outpoints = std::unordered_set<Outpoint, OutpointHash>;
@@ -98,7 +98,7 @@ Result<ScriptScan::Progress> ScriptScan::scan_part(const CoinSnapshot& snapshot,
     if (control_.aborted()) return Progress::aborted;
     bool aborted = false;
     auto scanned = snapshot.scan_part(part, [&](const Outpoint& outpoint, const Coin& coin) -> Result<void> {
-        if (result_.coins % kCoinsBetweenQuestions == 0) {
+        if (result_.coins % kRowsBetweenQuestions == 0) {
             if (control_.stopping()) return fail(Errc::stopped, "shutting down");
             aborted = control_.aborted();
             if (aborted) return fail(Errc::stopped, "aborted");

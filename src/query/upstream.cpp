@@ -122,13 +122,14 @@ Upstream::Failure Upstream::no_reply(const HttpExchangeFailure& failure, std::ch
 }
 
 std::expected<UpstreamReply, Upstream::Failure> Upstream::taken_apart(HttpExchangeReply reply) const {
-    constexpr int kForbidden = 403;
-    constexpr int kUnavailable = 503;
-    if (reply.status == kForbidden)
+    constexpr int kNodeForbids = 403;
+    constexpr int kNodeUnavailable = 503;
+    if (reply.status == kNodeForbids)
         return std::unexpected(Failure{
             sentence("forbids the call (HTTP 403)", "allow it with its -rpcallowip= or -rpcwhitelist=")});
-    if (reply.status == kUnavailable)
-        return std::unexpected(Failure{sentence("is too busy (HTTP 503)", "try again later"), kUnavailable});
+    if (reply.status == kNodeUnavailable)
+        return std::unexpected(
+            Failure{sentence("is too busy (HTTP 503)", "try again later"), kNodeUnavailable});
     auto answer = decode_upstream_answer(std::move(reply.body), kId);
     if (!answer) {
         return std::unexpected(Failure{

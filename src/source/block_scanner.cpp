@@ -18,10 +18,10 @@ namespace blockpub {
 
 namespace {
 
-constexpr std::size_t kMagicSize = 4;
+constexpr std::size_t kRecordMagicSize = 4;
 /// A header and the number of transactions: nothing shorter is a block.
 constexpr std::uint32_t kMinBlockSize = BlockHeader::kSize + 1;
-static_assert(kMaxWanted == kRecordPrefix + kMaxBlockSize + kMagicSize);
+static_assert(kMaxWanted == kRecordPrefix + kMaxBlockSize + kRecordMagicSize);
 
 /// Size of the block that `bytes` begin with; 0 when its transactions do not end within them. Judges their
 /// form alone, and hashes nothing.
@@ -138,12 +138,12 @@ BlockScanner::Verdict BlockScanner::judge(const Window& window) {
     // may also be the beginning of a record, under a key that shares bytes with the magic.
     const std::size_t zeros = count_raw_zeros(bytes.first(std::min(bytes.size(), kRecordPrefix)), position_);
     const bool has_magic =
-        bytes.size() >= kMagicSize && read_le<std::uint32_t>(bytes.data()) == params_.magic;
+        bytes.size() >= kRecordMagicSize && read_le<std::uint32_t>(bytes.data()) == params_.magic;
     if (zeros == kRecordPrefix || (zeros != 0 && !has_magic)) {
         return {.kind = Verdict::Kind::bad, .bad = BadSpotKind::empty};
     }
     if (has_magic) return judge_record(window, params_);
-    if (bytes.size() < kMagicSize) return short_of(window, 0, BadSpotKind::junk);
+    if (bytes.size() < kRecordMagicSize) return short_of(window, 0, BadSpotKind::junk);
 
     const ChainParams* other = params_of_magic(read_le<std::uint32_t>(bytes.data()));
     if (other == nullptr) return {.kind = Verdict::Kind::bad, .bad = BadSpotKind::junk, .size = 1};
@@ -155,10 +155,10 @@ BlockScanner::Verdict BlockScanner::judge(const Window& window) {
 BlockScanner::Verdict BlockScanner::judge_record(const Window& window, const ChainParams& params) {
     const ByteSpan bytes = window.from(position_);
     const auto bad = [](BadSpotKind kind) {
-        return Verdict{.kind = Verdict::Kind::bad, .bad = kind, .size = kMagicSize};
+        return Verdict{.kind = Verdict::Kind::bad, .bad = kind, .size = kRecordMagicSize};
     };
     if (bytes.size() < kRecordPrefix) return short_of(window, position_ + kRecordPrefix, BadSpotKind::torn);
-    const auto length = read_le<std::uint32_t>(&bytes[kMagicSize]);
+    const auto length = read_le<std::uint32_t>(&bytes[kRecordMagicSize]);
     if (length < kMinBlockSize || length > kMaxBlockSize) return bad(BadSpotKind::bad_length);
 
     constexpr std::size_t header_end = kRecordPrefix + BlockHeader::kSize;
@@ -170,15 +170,15 @@ BlockScanner::Verdict BlockScanner::judge_record(const Window& window, const Cha
     }
 
     const std::size_t end = kRecordPrefix + length;
-    if (bytes.size() < end) return short_of(window, position_ + end + kMagicSize, BadSpotKind::torn);
-    if (bytes.size() < end + kMagicSize && !window.reaches_end) {
-        return short_of(window, position_ + end + kMagicSize, BadSpotKind::torn);
+    if (bytes.size() < end) return short_of(window, position_ + end + kRecordMagicSize, BadSpotKind::torn);
+    if (bytes.size() < end + kRecordMagicSize && !window.reaches_end) {
+        return short_of(window, position_ + end + kRecordMagicSize, BadSpotKind::torn);
     }
     const std::size_t size = measure_block(bytes.subspan(kRecordPrefix, length));
     if (size == 0) return bad(BadSpotKind::undecodable);
     // A record that lost its last bytes to the next one may still look whole. What follows tells; only where
     // it is not what should follow are the transactions hashed.
-    const bool followed = size == length && bytes.size() >= end + kMagicSize &&
+    const bool followed = size == length && bytes.size() >= end + kRecordMagicSize &&
                           read_le<std::uint32_t>(&bytes[end]) == params.magic;
     if (!followed && !is_committed_to(bytes.subspan(kRecordPrefix, size)))
         return bad(BadSpotKind::undecodable);
@@ -190,7 +190,7 @@ BlockScanner::Verdict BlockScanner::short_of(const Window& window, std::uint64_t
     if (window.reaches_end) {
         return {.kind = Verdict::Kind::bad,
                 .bad = if_last,
-                .size = std::min(kMagicSize, window.from(position_).size())};
+                .size = std::min(kRecordMagicSize, window.from(position_).size())};
     }
     wanted_end_ = wanted_end;
     return {.kind = Verdict::Kind::need_more};
@@ -206,7 +206,7 @@ bool BlockScanner::pass_zeros(const Window& window) {
     }
     // The last of them may already belong to a record, under a key that shares bytes with the magic.
     for (std::size_t back = overlap; back > 0 && end < window.end(); --back) {
-        if (end < position_ + back || window.end() - (end - back) < kMagicSize) continue;
+        if (end < position_ + back || window.end() - (end - back) < kRecordMagicSize) continue;
         if (read_le<std::uint32_t>(window.from(end - back).data()) == params_.magic) {
             end -= back;
             break;
@@ -217,9 +217,9 @@ bool BlockScanner::pass_zeros(const Window& window) {
 }
 
 bool BlockScanner::find_magic(const Window& window) {
-    std::array<std::uint8_t, kMagicSize> magic{};
+    std::array<std::uint8_t, kRecordMagicSize> magic{};
     write_le(magic.data(), params_.magic);
-    std::size_t keep = kMagicSize - 1;  // the window's last bytes may be the beginning of a magic
+    std::size_t keep = kRecordMagicSize - 1;  // the window's last bytes may be the beginning of a magic
     while (true) {
         const ByteSpan bytes = window.from(position_);
         const void* found = ::memmem(bytes.data(), bytes.size(), magic.data(), magic.size());

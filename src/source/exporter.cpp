@@ -128,17 +128,17 @@ Result<void> prepare_directory(const ExportOptions& options) {
 }
 
 /// The active chain from genesis to the tip, of one moment.
-struct ActiveChain {
+struct ChainToExport {
     std::vector<BlockHash> hashes;
     std::uint64_t bytes = 0;  // of its blocks
 };
 
-Result<ActiveChain> read_active_chain(const Store& store) {
+Result<ChainToExport> read_active_chain(const Store& store) {
     const auto snapshot = store.snapshot();
     if (!snapshot) return std::unexpected(snapshot.error());
     const auto tip = snapshot->tip();
     if (!tip) return std::unexpected(tip.error());
-    ActiveChain chain;
+    ChainToExport chain;
     chain.hashes.reserve(tip->height.value + std::size_t{1});
     for (Height height{0}; height <= tip->height; height = height.next()) {
         const auto hash = snapshot->active(height);

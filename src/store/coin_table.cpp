@@ -15,10 +15,10 @@
 namespace blockpub {
 namespace {
 
-constexpr std::uint32_t kSchema = 1;
+constexpr std::uint32_t kCoinSchema = 1;
 constexpr std::string_view kTipKey = "coins_tip";
-constexpr std::string_view kSchemaKey = "schema";
-constexpr const char* kDataFile = "data.mdb";
+constexpr std::string_view kCoinSchemaKey = "schema";
+constexpr char kCoinDataFile[] = "data.mdb";
 
 }  // namespace
 
@@ -49,7 +49,7 @@ Result<std::unique_ptr<CoinTable>> CoinTable::open(const Options& options) {
             opened.error().context += "; remove the directory to have all coins made again";
         return forward_error(opened);
     }
-    auto committer = Committer::open(options.directory / kDataFile);
+    auto committer = Committer::open(options.directory / kCoinDataFile);
     if (!committer) return forward_error(committer);
     table->committer_ = std::move(*committer);
     table->reader_.read_from(table->writer_, options.directory.string(), [&opened = table->options_] {
@@ -71,18 +71,18 @@ Result<void> CoinTable::initialise() {
     auto [code, txn] = lmdb::Txn::begin(writer_->ref(), 0);
     if (code == 0) code = writer_->open_tables(txn, MDB_CREATE);
     ByteSpan schema;
-    if (code == 0) code = txn.get(writer_->meta, lmdb::as_bytes(kSchemaKey), schema);
+    if (code == 0) code = txn.get(writer_->meta, lmdb::as_bytes(kCoinSchemaKey), schema);
     if (code == MDB_NOTFOUND) {
         std::array<std::uint8_t, 4> value;
-        write_le(value.data(), kSchema);
-        code = txn.put(writer_->meta, lmdb::as_bytes(kSchemaKey), value);
+        write_le(value.data(), kCoinSchema);
+        code = txn.put(writer_->meta, lmdb::as_bytes(kCoinSchemaKey), value);
         if (code == 0) code = txn.commit();
     } else if (code == 0) {
         if (schema.size() != 4) return fail(Errc::corrupt, name + ": the schema number is damaged");
-        if (const auto found = read_le<std::uint32_t>(schema.data()); found != kSchema) {
+        if (const auto found = read_le<std::uint32_t>(schema.data()); found != kCoinSchema) {
             return fail(Errc::unsupported,
                         fmt::format("{}: written by a newer blockpub (schema {}, this one knows {})", name,
-                                    found, kSchema));
+                                    found, kCoinSchema));
         }
         code = txn.commit();  // keeps the table handles
     }
@@ -116,7 +116,7 @@ Result<std::optional<Tip>> CoinTable::tip(const Reading& reading) const {
 
 std::uint64_t CoinTable::disk_bytes() const noexcept {
     std::error_code error;
-    const auto bytes = std::filesystem::file_size(options_.directory / kDataFile, error);
+    const auto bytes = std::filesystem::file_size(options_.directory / kCoinDataFile, error);
     return error ? 0 : bytes;
 }
 

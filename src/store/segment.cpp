@@ -15,7 +15,7 @@
 namespace blockpub {
 namespace {
 
-constexpr unsigned kMaxReaders = 1024;
+constexpr unsigned kMaxSegmentReaders = 1024;
 
 /// Where a value lies in the file. LMDB does not tell where its map begins, but a committed key lies in a
 /// leaf page of the map, whose first eight bytes are the page's number.
@@ -35,7 +35,7 @@ Result<std::shared_ptr<Segment>> Segment::open(const std::filesystem::path& path
                                 .flags = flags | MDB_NOSUBDIR | MDB_NOTLS,
                                 .map_bytes = map_bytes,
                                 .max_tables = 0,
-                                .max_readers = kMaxReaders});
+                                .max_readers = kMaxSegmentReaders});
     if (!env) return forward_error(env);
     auto segment = std::shared_ptr<Segment>(new Segment, [janitor](Segment* last) {
         janitor->dispose(std::unique_ptr<Janitor::Disposable>(last));

@@ -110,7 +110,7 @@ TEST_CASE("percentiles of fee rates go by weight, and take in who lies on the bo
         std::vector<std::pair<std::size_t, Amount>> sizes_and_rates;
         Five percentiles;
     };
-    const Case kCases[] = {
+    const Case kRateCases[] = {
         {"no transactions", {}, Five{0, 0, 0, 0, 0}},
         {"one", {{100, 7}}, Five{7, 7, 7, 7, 7}},
         {"a tenth of the weight to the byte", {{900, 100}, {100, 1}}, Five{1, 100, 100, 100, 100}},
@@ -119,7 +119,7 @@ TEST_CASE("percentiles of fee rates go by weight, and take in who lies on the bo
         {"nine tenths to the byte", {{900, 1}, {100, 100}}, Five{1, 1, 1, 1, 1}},
         {"a byte less than nine tenths", {{899, 1}, {101, 100}}, Five{1, 1, 1, 1, 100}},
     };
-    for (const Case& c : kCases) {
+    for (const Case& c : kRateCases) {
         CAPTURE(c.name);
         Spending block;
         for (const auto& [size, rate] : c.sizes_and_rates) block.add(size, rate);

@@ -83,7 +83,7 @@ TEST_CASE("a write that fails for a while delays the answer and loses nothing") 
         Point point;
         int code;
     };
-    constexpr Case kCases[] = {
+    constexpr Case kFaultCases[] = {
         {"segment put, full disk", Point::segment_put, ENOSPC},
         {"segment put, map full", Point::segment_put, MDB_MAP_FULL},
         {"segment commit, I/O error", Point::segment_commit, EIO},
@@ -97,7 +97,7 @@ TEST_CASE("a write that fails for a while delays the answer and loses nothing") 
     EventScript script;
     script.name_branch(a, "a");
     script.name_branch(b, "b", 2);
-    for (const Case& c : kCases) {
+    for (const Case& c : kFaultCases) {
         const std::string name = c.name;
         CAPTURE(name);
         FaultPlan faults;

@@ -118,13 +118,13 @@ TEST_CASE("old versions are refused from the heights of their soft forks on") {
         std::int32_t version;
         const char* reason;
     };
-    constexpr Case kCases[] = {
+    constexpr Case kHeaderCases[] = {
         {"1 before BIP 34", 9, 1, ""},  {"1 from BIP 34 on", 10, 1, "bad-version(0x00000001)"},
         {"2 before BIP 66", 19, 2, ""}, {"2 from BIP 66 on", 20, 2, "bad-version(0x00000002)"},
         {"3 before BIP 65", 29, 3, ""}, {"3 from BIP 65 on", 30, 3, "bad-version(0x00000003)"},
         {"4 for ever", 30, 4, ""},
     };
-    for (const Case& c : kCases) {
+    for (const Case& c : kHeaderCases) {
         SUBCASE(c.name) {
             const Branch branch(c.height, 0x207fffff);
             BlockHeader header = branch.child();

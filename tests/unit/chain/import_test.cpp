@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "chain/chain.hpp"
+#include "event_replay.hpp"
 #include "event_script.hpp"
 #include "support/regtest_chain.hpp"
 
@@ -33,23 +34,6 @@ std::size_t waiting_records(RegtestChain& node) {
         return {};
     }));
     return count;
-}
-
-/// What the log says the chain is.
-std::vector<BlockHash> replay(const std::vector<EventRecord>& log) {
-    std::vector<BlockHash> chain;
-    for (std::size_t i = 0; i < log.size(); ++i) {
-        REQUIRE(log[i].index == i);
-        if (log[i].kind == BlockEventKind::connected) {
-            REQUIRE((chain.empty() ? log[i].previous_hash.is_null() : log[i].previous_hash == chain.back()));
-            chain.push_back(log[i].hash);
-        } else {
-            REQUIRE(chain.back() == log[i].hash);
-            chain.pop_back();
-        }
-        REQUIRE(log[i].height.value + (log[i].kind == BlockEventKind::connected ? 1 : 0) == chain.size());
-    }
-    return chain;
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ using namespace blockpub::test;
 
 namespace {
 
-constexpr std::int64_t kNow = 1'600'000'000;
+constexpr std::int64_t kDownloadNow = 1'600'000'000;
 constexpr std::int64_t kDay = 24 * 60 * 60;
 
 struct Question {
@@ -24,23 +24,23 @@ struct Question {
     bool holds;
 };
 
-struct Case {
+struct DownloadCase {
     std::string name;
     std::vector<Question> questions;
 };
 
-const Case kCases[] = {
-    {"fresh tip with enough work", {{kNow, 100, false, false}}},
-    {"exactly as old as allowed", {{kNow - kDay, 100, false, false}}},
-    {"a second too old", {{kNow - kDay - 1, 100, false, true}}},
-    {"from the future", {{kNow + 7200, 100, false, false}}},
-    {"less work than the chain is known to have", {{kNow, 99, false, true}}},
-    {"importing", {{kNow, 100, true, true}}},
-    {"left for good: an old tip", {{kNow, 100, false, false}, {0, 100, false, false}}},
-    {"left for good: less work", {{kNow, 100, false, false}, {kNow, 0, false, false}}},
-    {"left for good: an import", {{kNow, 100, false, false}, {kNow, 100, true, false}}},
+const DownloadCase kDownloadCases[] = {
+    {"fresh tip with enough work", {{kDownloadNow, 100, false, false}}},
+    {"exactly as old as allowed", {{kDownloadNow - kDay, 100, false, false}}},
+    {"a second too old", {{kDownloadNow - kDay - 1, 100, false, true}}},
+    {"from the future", {{kDownloadNow + 7200, 100, false, false}}},
+    {"less work than the chain is known to have", {{kDownloadNow, 99, false, true}}},
+    {"importing", {{kDownloadNow, 100, true, true}}},
+    {"left for good: an old tip", {{kDownloadNow, 100, false, false}, {0, 100, false, false}}},
+    {"left for good: less work", {{kDownloadNow, 100, false, false}, {kDownloadNow, 0, false, false}}},
+    {"left for good: an import", {{kDownloadNow, 100, false, false}, {kDownloadNow, 100, true, false}}},
     {"not left by an import's own blocks",
-     {{kNow, 100, true, true}, {kNow, 100, true, true}, {kNow, 100, false, false}}},
+     {{kDownloadNow, 100, true, true}, {kDownloadNow, 100, true, true}, {kDownloadNow, 100, false, false}}},
 };
 
 }  // namespace
@@ -49,8 +49,8 @@ TEST_SUITE_BEGIN("chain.initial_download");
 
 TEST_CASE("initial download holds until all is well once") {
     Clock clock;
-    clock.set_fixed(kNow);
-    for (const Case& c : kCases) {
+    clock.set_fixed(kDownloadNow);
+    for (const DownloadCase& c : kDownloadCases) {
         CAPTURE(c.name);
         InitialDownload initial_download(clock, Uint256(100), std::chrono::seconds{kDay});
         for (const Question& q : c.questions) {

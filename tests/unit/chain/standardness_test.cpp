@@ -58,11 +58,11 @@ TransactionSpec paying(const Script& script, Amount amount = 10'000) {
 Coin coin_of(const Script& script) {
     return {.amount = 10'000, .height = {1}, .coinbase = false, .script = script};
 }
-struct Spending {
+struct StandardSpending {
     Script script;
     std::vector<Bytes> witness;
 };
-bool inputs_standard(const Script& spent, const Spending& by) {
+bool inputs_standard(const Script& spent, const StandardSpending& by) {
     TransactionSpec spec = paying(kKeyHash);
     spec.inputs[0].script = by.script;
     spec.inputs[0].witness = by.witness;
@@ -70,7 +70,7 @@ bool inputs_standard(const Script& spent, const Spending& by) {
     const std::vector<Coin> coins{coin_of(spent)};
     return are_inputs_standard(must(TransactionView::parse_whole(raw)), coins);
 }
-bool witness_standard(const Script& spent, const Spending& by) {
+bool witness_standard(const Script& spent, const StandardSpending& by) {
     TransactionSpec spec = paying(kKeyHash);
     spec.inputs[0].script = by.script;
     spec.inputs[0].witness = by.witness;

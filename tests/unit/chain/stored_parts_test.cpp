@@ -20,13 +20,14 @@ using namespace blockpub::test;
 namespace {
 
 /// A regtest chain that keeps coins, and with them undo data and facts.
-struct Node {
-    Node() : coins(must(CoinStore::open(coin_options()))), ledger(chain_params(ChainKind::regtest), *coins) {
+struct NodeWithParts {
+    NodeWithParts()
+        : coins(must(CoinStore::open(coin_options()))), ledger(chain_params(ChainKind::regtest), *coins) {
         RegtestChain::Options options = RegtestChain::default_options();
         options.chain.coins = &ledger;
         chain.emplace(std::move(options));
     }
-    ~Node() { chain.reset(); }
+    ~NodeWithParts() { chain.reset(); }
     [[nodiscard]] CoinStoreOptions coin_options() const {
         CoinStoreOptions options;
         options.directory = directory.path();
@@ -56,7 +57,7 @@ struct NoWait final : RetryWait {
 TEST_SUITE_BEGIN("chain.stored_parts");
 
 TEST_CASE("facts and undo data are the same from the encoder and from the store, where damage is found") {
-    Node node;
+    NodeWithParts node;
     const BuiltBlock block = child_of(regtest_genesis(), 1);
     REQUIRE(node.chain->submit(block).empty());
     const HeaderRecord record = node.chain->header(block.hash);
@@ -85,7 +86,7 @@ TEST_CASE("facts and undo data are the same from the encoder and from the store,
 }
 
 TEST_CASE("all parts of a new tip are in the cache when its event is released") {
-    Node node;
+    NodeWithParts node;
     std::atomic<std::size_t> parts = 0;
     BlockHash expected;
     std::atomic<bool> armed = false;
@@ -107,7 +108,7 @@ TEST_CASE("all parts of a new tip are in the cache when its event is released") 
 }
 
 TEST_CASE("an import leaves the cache to those who read") {
-    Node node;
+    NodeWithParts node;
     const auto before = node.chain->cache().counters().insertions;
     node.chain->chain().begin_import();
     for (const BuiltBlock& block : build_branch(regtest_genesis(), 3)) {
@@ -120,7 +121,7 @@ TEST_CASE("an import leaves the cache to those who read") {
 }
 
 TEST_CASE("a block of a branch that comes back is in the cache again, and one that is left is readable") {
-    Node node;
+    NodeWithParts node;
     const auto a = build_branch(regtest_genesis(), 2, 1);
     node.chain->submit_all(a);
     node.chain->cache().forget(std::vector<BlockHash>{a[0].hash, a[1].hash});
@@ -135,7 +136,7 @@ TEST_CASE("a block of a branch that comes back is in the cache again, and one th
 }
 
 TEST_CASE("a block that its record gives up leaves the cache with the step, and its readers hear why") {
-    Node node;
+    NodeWithParts node;
     const auto a = build_branch(regtest_genesis(), 2);
     node.chain->submit_all(a);
     REQUIRE(node.parts_of(a[0].hash) == 3);

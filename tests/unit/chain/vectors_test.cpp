@@ -35,7 +35,7 @@ json result_of(const Result<BlockOutcome>& outcome) {
     return text.empty() ? json(nullptr) : json(text);
 }
 
-BlockHash hash_of(const json& hex) {
+BlockHash hash_in(const json& hex) {
     return *BlockHash::from_display_hex(hex.get<std::string>());
 }
 
@@ -84,16 +84,16 @@ TEST_CASE("every step of the recorded chain is answered and announced as bitcoin
         const std::string method = row.at("method");
         CAPTURE(method);
         if (method == "invalidateblock") {
-            CHECK(node.chain().invalidate_block(hash_of(row.at("params").at(0))).has_value());
+            CHECK(node.chain().invalidate_block(hash_in(row.at("params").at(0))).has_value());
         } else if (method == "reconsiderblock") {
-            CHECK(node.chain().reconsider_block(hash_of(row.at("params").at(0))).has_value());
+            CHECK(node.chain().reconsider_block(hash_in(row.at("params").at(0))).has_value());
         } else if (method == "submitheader") {
             const auto header = decode_hex(row.at("params").at(0).get<std::string>());
             REQUIRE(header);
             CHECK(node.chain().submit_header(*header).has_value());
         }
     }
-    CHECK(node.tip() == hash_of(wanted.at("best_hash")));
+    CHECK(node.tip() == hash_in(wanted.at("best_hash")));
     CHECK(frames_of(node.released()) == recorded_frames("chain-a-zmq.jsonl"));
 }
 
@@ -115,7 +115,7 @@ TEST_CASE("refused and odd blocks are answered as bitcoind answered them") {
         } else {
             CHECK(result_of(outcome) == response.at("error").at("message"));
         }
-        CHECK(node.tip() == hash_of(row.at("tip")));
+        CHECK(node.tip() == hash_in(row.at("tip")));
         ++compared;
     }
     CHECK(compared > 120);

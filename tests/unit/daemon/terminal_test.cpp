@@ -29,7 +29,7 @@ class Pipe {
         std::array<char, 4096> buffer{};
         std::string all;
         for (;;) {
-            const ssize_t got = read(ends_[0], buffer.data(), buffer.size());
+            const ssize_t got = ::read(ends_[0], buffer.data(), buffer.size());
             if (got <= 0) return all;
             all.append(buffer.data(), static_cast<std::size_t>(got));
         }

@@ -42,9 +42,9 @@ class FixedMempool final : public MempoolCoinView {
 };
 
 /// A regtest chain that keeps coins, and the methods about them.
-class Fixture {
+class CoinsFixture {
  public:
-    Fixture()
+    CoinsFixture()
         : coins_(must(CoinStore::open(coin_options()))),
           ledger_(chain_params(ChainKind::regtest), *coins_),
           node_(node_options()) {
@@ -133,7 +133,7 @@ constexpr const char* kCoinbase = "989830d5ff165f61e652b2516498baec9a91ae782a71e
 TEST_SUITE_BEGIN("query.rpc_coins");
 
 TEST_CASE("every recorded call about coins is answered to the byte") {
-    Fixture fixture;
+    CoinsFixture fixture;
     fixture.feed_recorded_chain();
     std::size_t compared = 0;
     for (const json& row : read_rows("chain-a-coins.jsonl")) {
@@ -147,7 +147,7 @@ TEST_CASE("every recorded call about coins is answered to the byte") {
 }
 
 TEST_CASE("gettxout takes the mempool into account when asked to, or not told otherwise") {
-    Fixture fixture;
+    CoinsFixture fixture;
     fixture.feed_recorded_chain();
     const Outpoint spent{.txid = *Txid::from_display_hex(kCoinbase), .position = 0};
     fixture.mempool.coins[spent] = {.spent = true, .made = std::nullopt};
@@ -183,7 +183,7 @@ TEST_CASE("gettxout refuses what bitcoind refuses, in its words") {
          R"(["989830d5ff165f61e652b2516498baec9a91ae782a71eeafb725c30d90abe25e",4294967296])", -1,
          "JSON integer out of range"},
     };
-    Fixture fixture;
+    CoinsFixture fixture;
     for (const Case& c : kCases) {
         CAPTURE(c.name);
         const json error = fixture.error("gettxout", c.params);
@@ -194,7 +194,7 @@ TEST_CASE("gettxout refuses what bitcoind refuses, in its words") {
 }
 
 TEST_CASE("gettxoutsetinfo reads on the lane of scans, and ends when the server does or the client goes") {
-    Fixture fixture;
+    CoinsFixture fixture;
     fixture.feed_recorded_chain();
     CHECK(fixture.result("gettxoutsetinfo", R"(["none"])").at("txouts") == 568);
     CHECK(fixture.lanes == std::vector<Lane>{Lane::scan});

@@ -21,7 +21,7 @@ namespace {
 constexpr const char* kGood = "Authorization: Basic YWxpY2U6c2VzYW1l\r\n";  // alice:sesame
 constexpr const char* kBad = "Authorization: Basic YWxpY2U6d3Jvbmc=\r\n";   // alice:wrong
 
-std::string post(std::string_view fields, std::string_view body, std::string_view path = "/") {
+std::string call_of(std::string_view fields, std::string_view body, std::string_view path = "/") {
     return fmt::format("POST {} HTTP/1.1\r\nHost: x\r\n{}Content-Length: {}\r\n\r\n{}", path, fields,
                        body.size(), body);
 }
@@ -49,7 +49,7 @@ TEST_CASE("the server answers before there is anything to ask") {
     const auto server = serve(with_password(), logger);
     server->set_warmup("Loading block index…");
     RawClient client(server->port());
-    REQUIRE(client.send(post(kGood, kCall)));
+    REQUIRE(client.send(call_of(kGood, kCall)));
     const auto reply = client.reply();
     REQUIRE(reply);
     CHECK(reply->status_line == "HTTP/1.1 500 Internal Server Error");
@@ -66,7 +66,7 @@ TEST_CASE("pages that were named ask before they call, the others are answered a
     options.cors_origins = {"https://app.example"};
     const auto server = serve(std::move(options), logger);
     RawClient page(server->port());
-    REQUIRE(page.send(question + post("Origin: https://app.example\r\n" + std::string(kGood), kCall)));
+    REQUIRE(page.send(question + call_of("Origin: https://app.example\r\n" + std::string(kGood), kCall)));
     const auto answered = page.reply(false);
     REQUIRE(answered);
     CHECK(answered->status_line == "HTTP/1.1 204 No Content");
@@ -116,16 +116,17 @@ TEST_CASE("refusals are those of bitcoind, and leave the connection to the next 
     };
     const char* html = "text/html; charset=ISO-8859-1";
     const Case kCases[] = {
-        {"no password", post("", kCall), "HTTP/1.1 401 Unauthorized", html, ""},
-        {"another scheme", post("Authorization: Bearer x\r\n", kCall), "HTTP/1.1 401 Unauthorized", html, ""},
-        {"a wrong password", post(kBad, kCall), "HTTP/1.1 401 Unauthorized", html, ""},
+        {"no password", call_of("", kCall), "HTTP/1.1 401 Unauthorized", html, ""},
+        {"another scheme", call_of("Authorization: Bearer x\r\n", kCall), "HTTP/1.1 401 Unauthorized", html,
+         ""},
+        {"a wrong password", call_of(kBad, kCall), "HTTP/1.1 401 Unauthorized", html, ""},
         {"GET", "GET / HTTP/1.1\r\n\r\n", "HTTP/1.1 405 Method Not Allowed", html,
          "JSONRPC server handles only POST requests"},
         {"PUT", "PUT / HTTP/1.1\r\nContent-Length: 1\r\n\r\nx", "HTTP/1.1 405 Method Not Allowed", html,
          "JSONRPC server handles only POST requests"},
         {"DELETE", "DELETE / HTTP/1.1\r\n\r\n", "HTTP/1.1 405 Method Not Allowed", html, ""},
-        {"another path", post(kGood, kCall, "/nosuch"), "HTTP/1.1 404 Not Found", html, ""},
-        {"a query behind the path", post(kGood, kCall, "/?x"), "HTTP/1.1 404 Not Found", html, ""},
+        {"another path", call_of(kGood, kCall, "/nosuch"), "HTTP/1.1 404 Not Found", html, ""},
+        {"a query behind the path", call_of(kGood, kCall, "/?x"), "HTTP/1.1 404 Not Found", html, ""},
         {"REST that is not there", "GET /rest/nosuch HTTP/1.1\r\n\r\n", "HTTP/1.1 404 Not Found", html, ""},
     };
     RawClient client(server->port());
@@ -139,7 +140,7 @@ TEST_CASE("refusals are those of bitcoind, and leave the connection to the next 
         CHECK(reply->body == c.body);
         CHECK_FALSE(reply->has_field("Connection"));
         CHECK(reply->field("WWW-Authenticate") == (reply->status() == 401 ? "Basic realm=\"jsonrpc\"" : ""));
-        REQUIRE(client.send(post(kGood, kCall)));
+        REQUIRE(client.send(call_of(kGood, kCall)));
         reply = client.reply();
         REQUIRE(reply);
         CHECK(reply->body == kWarmup);
@@ -161,10 +162,10 @@ TEST_CASE("wrong passwords are answered late, and others are not kept waiting by
     std::vector<std::unique_ptr<RawClient>> guessing;
     for (int i = 0; i < 20; ++i) {
         guessing.push_back(std::make_unique<RawClient>(server->port()));
-        REQUIRE(guessing.back()->send(post(kBad, kCall)));
+        REQUIRE(guessing.back()->send(call_of(kBad, kCall)));
     }
     RawClient client(server->port());
-    REQUIRE(client.send(post(kGood, kCall)));
+    REQUIRE(client.send(call_of(kGood, kCall)));
     REQUIRE(client.reply());
     for (const auto& one : guessing) CHECK(one->reply()->status() == 401);
     const auto took = std::chrono::steady_clock::now() - begin;
@@ -184,7 +185,7 @@ TEST_CASE("the cookie lets in, and is gone at the end") {
         const std::string cookie{std::istreambuf_iterator<char>(file), {}};
         CHECK(cookie.size() == 10 + 1 + 64);
         RawClient client(server->port());
-        REQUIRE(client.send(post(kGood, kCall)));
+        REQUIRE(client.send(call_of(kGood, kCall)));
         CHECK(client.reply()->status() == 401);
         // Base64 of the cookie, by hand: its length is no multiple of three.
         static constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -197,7 +198,7 @@ TEST_CASE("the cookie lets in, and is gone at the end") {
             for (std::size_t k = 0; k < 4; ++k)
                 coded += i + k <= cookie.size() ? kDigits[bits >> (18 - 6 * k) & 63] : '=';
         }
-        REQUIRE(client.send(post("Authorization: Basic " + coded + "\r\n", kCall)));
+        REQUIRE(client.send(call_of("Authorization: Basic " + coded + "\r\n", kCall)));
         CHECK(client.reply()->body == kWarmup);
         // A second daemon that cannot have the port must not touch the file.
         const auto second = RpcServer::listen({.port = server->port(), .cookie_path = path}, logger);

@@ -20,15 +20,15 @@ using nlohmann::json;
 
 namespace {
 
-const std::string kVectors = BLOCKPUB_SOURCE_ROOT "/tests/vectors/";
+const std::string kScanVectors = BLOCKPUB_SOURCE_ROOT "/tests/vectors/";
 
 /// The recorded chain, given to a node one operation at a time.
 class RecordedChain {
  public:
     explicit RecordedChain(RpcFixture& fixture) : node_(fixture.node) {
-        std::ifstream manifest(kVectors + "manifest.json");
+        std::ifstream manifest(kScanVectors + "manifest.json");
         node_.clock().set_fixed(json::parse(manifest).at("chain-a").at("mocktime").get<std::int64_t>());
-        std::ifstream file(kVectors + "chain-a.jsonl");
+        std::ifstream file(kScanVectors + "chain-a.jsonl");
         REQUIRE(file.good());
         for (std::string line; std::getline(file, line);) {
             json row = json::parse(line);

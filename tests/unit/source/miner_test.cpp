@@ -3,6 +3,7 @@
 
 #include "primitives/subsidy.hpp"
 #include "support/regtest_chain.hpp"
+#include "support/regtest_params.hpp"
 
 #include <doctest/doctest.h>
 
@@ -13,10 +14,6 @@ using namespace blockpub;
 using namespace blockpub::test;
 
 namespace {
-
-const ChainParams& regtest() {
-    return chain_params(ChainKind::regtest);
-}
 
 MineRequest request(std::vector<SharedBytes> transactions = {}) {
     return {.coinbase_script = {0x51}, .transactions = std::move(transactions)};

@@ -14,7 +14,7 @@ TEST_SUITE_BEGIN("source.p2p_session");
 namespace {
 
 constexpr std::uint32_t kMagic = 0xdab5bffa;
-const PeerSession::Time kStart{1000s};
+const PeerSession::Time kSessionStart{1000s};
 
 class Host final : public PeerSessionHost {
  public:
@@ -58,7 +58,7 @@ struct Fixture {
         version.nonce = 1;
         return version;
     }
-    std::string say(std::string_view name, ByteSpan payload = {}, PeerSession::Time now = kStart) {
+    std::string say(std::string_view name, ByteSpan payload = {}, PeerSession::Time now = kSessionStart) {
         const auto done = session.receive(encode_message(kMagic, name, payload), now);
         return done ? std::string() : done.error().context;
     }
@@ -72,7 +72,7 @@ struct Fixture {
     }
 
     Host host;
-    PeerSession session{options(), host, kStart};
+    PeerSession session{options(), host, kSessionStart};
 };
 
 }  // namespace
@@ -134,10 +134,10 @@ TEST_CASE("the handshake has an order and a time") {
     again.shake_hands();
     CHECK(again.say("verack") == "it said verack twice");
     Fixture slow;
-    CHECK(slow.tick(kStart + 59s).empty());
-    CHECK(slow.tick(kStart + 60s).find("no version within 60 s") != std::string::npos);
+    CHECK(slow.tick(kSessionStart + 59s).empty());
+    CHECK(slow.tick(kSessionStart + 60s).find("no version within 60 s") != std::string::npos);
     CHECK(slow.say("version", encode_version(Fixture::honest())).empty());
-    CHECK(slow.tick(kStart + 60s) == "no verack within 60 s");
+    CHECK(slow.tick(kSessionStart + 60s) == "no verack within 60 s");
 }
 
 TEST_CASE("a ping is answered with its nonce") {
@@ -151,24 +151,24 @@ TEST_CASE("a ping is answered with its nonce") {
 TEST_CASE("a peer is pinged, and must answer in time") {
     Fixture fixture;
     fixture.shake_hands();
-    CHECK(fixture.tick(kStart + 30s).empty());
+    CHECK(fixture.tick(kSessionStart + 30s).empty());
     REQUIRE(fixture.host.sent.back() == "ping");
     const std::uint64_t nonce = *decode_nonce(fixture.host.last_payload.bytes());
-    CHECK(fixture.say("pong", encode_nonce(nonce ^ 1), kStart + 31s).empty());
-    CHECK_FALSE(fixture.session.stats(kStart + 31s).ping);
-    CHECK(fixture.say("pong", encode_nonce(nonce), kStart + 32s).empty());
-    CHECK(fixture.session.stats(kStart + 32s).ping == 2s);
-    CHECK(fixture.tick(kStart + 60s).empty());
-    CHECK(fixture.tick(kStart + 239s).empty());
-    CHECK(fixture.tick(kStart + 240s) == "no answer to a ping within 180 s");
+    CHECK(fixture.say("pong", encode_nonce(nonce ^ 1), kSessionStart + 31s).empty());
+    CHECK_FALSE(fixture.session.stats(kSessionStart + 31s).ping);
+    CHECK(fixture.say("pong", encode_nonce(nonce), kSessionStart + 32s).empty());
+    CHECK(fixture.session.stats(kSessionStart + 32s).ping == 2s);
+    CHECK(fixture.tick(kSessionStart + 60s).empty());
+    CHECK(fixture.tick(kSessionStart + 239s).empty());
+    CHECK(fixture.tick(kSessionStart + 240s) == "no answer to a ping within 180 s");
 }
 
 TEST_CASE("time in which nothing was read does not count") {
     Fixture fixture;
     fixture.shake_hands();
-    CHECK(fixture.tick(kStart + 30s).empty());
-    fixture.session.resume(kStart + 500s);
-    CHECK(fixture.tick(kStart + 600s).empty());
+    CHECK(fixture.tick(kSessionStart + 30s).empty());
+    fixture.session.resume(kSessionStart + 500s);
+    CHECK(fixture.tick(kSessionStart + 600s).empty());
 }
 
 TEST_CASE("messages are counted by name, those that nobody knows together") {
@@ -176,7 +176,7 @@ TEST_CASE("messages are counted by name, those that nobody knows together") {
     fixture.shake_hands();
     for (const std::string_view name : {"headers", "nonsense1", "nonsense2"})
         CHECK(fixture.say(name).empty());
-    const PeerSessionStats stats = fixture.session.stats(kStart);
+    const PeerSessionStats stats = fixture.session.stats(kSessionStart);
     CHECK(stats.received_by_message.at("headers") == kMessageHeadSize);
     CHECK(stats.received_by_message.at("*other*") == 2 * kMessageHeadSize);
     CHECK(fixture.host.messages.size() == 3);

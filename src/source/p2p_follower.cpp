@@ -46,7 +46,17 @@ Peer& Follower::add_peer(PeerAddress address, bool lasting) {
 
 void Follower::remove_peer(const Peer& peer) {
     BLOCKPUB_CHECK(!peer.calling());
-    std::erase_if(peers_, [&](const auto& entry) { return entry.get() == &peer; });
+    erase_peers([&](const Peer& other) { return &other == &peer; });
+}
+
+void Follower::erase_peers(const std::function<bool(const Peer&)>& which) {
+    std::erase_if(peers_, [&](const auto& peer) {
+        if (!which(*peer)) return false;
+        const PeerList::Totals totals = peer->totals(SteadyClock::now());
+        past_.bytes_sent += totals.bytes_sent;
+        past_.bytes_received += totals.bytes_received;
+        return true;
+    });
 }
 
 void Follower::set_active(bool active) {
@@ -271,7 +281,7 @@ void Follower::drop_slow(Peer& peer, Time now) {
 
 void Follower::tick() {
     const auto now = SteadyClock::now();
-    std::erase_if(peers_, [](const auto& peer) { return peer->over(); });
+    erase_peers([](const Peer& peer) { return peer.over(); });
     for (const auto& peer : peers_) {
         if (ended_ || !active_) break;
         // Before its own tick, in which it may ask the chain something, and pause meanwhile.
@@ -306,7 +316,7 @@ void Follower::close() {
 
 void Follower::show_board(Time now) {
     std::vector<PeerRow> rows;
-    PeerList::Totals totals;
+    PeerList::Totals totals = past_;
     const std::int64_t height = chain_.status().tip.height.value;
     for (const auto& peer : peers_) {
         const PeerList::Totals of_peer = peer->totals(now);

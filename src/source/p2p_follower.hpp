@@ -15,6 +15,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -100,6 +101,7 @@ class Follower final : private PeerHost {
     void fill_all();
     void drop_slow(Peer& peer, Time now);
     void show_board(Time now);
+    void erase_peers(const std::function<bool(const Peer&)>& which);
     [[nodiscard]] Peer* find(std::uint32_t number, std::uint64_t session);
     [[nodiscard]] std::uint64_t best_height_of_peers() const;
     [[nodiscard]] std::size_t ready_peers() const;
@@ -118,6 +120,7 @@ class Follower final : private PeerHost {
     std::vector<std::unique_ptr<Peer>> peers_;
     std::uint32_t next_number_ = 0;
     bool active_;
+    PeerList::Totals past_;  // of peers that are gone
     PeerList::Counters counters_;
     bool planning_ = false;
     bool plan_again_ = false;

@@ -135,14 +135,14 @@ class RefusedStarts(IntegrationTest):
         after = [(p, d, [f for f in files if f != 'console.log']) for p, d, files in sorted(os.walk(directory))]
         self.assertEqual(after, before)
 
-    def test_a_host_to_connect_to(self):
-        self.assert_refused('-connect=127.0.0.1:18444', source=None, contains=['connect'])
+    def test_a_node_at_an_impossible_port(self):
+        self.assert_refused('-connect=127.0.0.1:99999', source=None, contains=['connect', '127.0.0.1:99999'])
 
-    def test_no_source_is_a_warning_with_three_ways(self):
+    def test_no_source_is_a_warning_with_the_ways(self):
         daemon = self.daemon(source=None)
         self.assertEqual(daemon.rpc('getblockcount'), 0)
         text = daemon.console()
-        for way in ('submitblock', 'loadblock', 'importblocks'):
+        for way in ('connect', 'submitblock', 'loadblock', 'importblocks'):
             self.assertIn(way, text)
 
     def test_a_bind_beyond_loopback_warns(self):

@@ -78,6 +78,8 @@ class CoinsEngine {
     /// Writes all coins that were shown and committed, so that stored_tip() is the tip. Errors: unavailable
     /// (not committed yet), disk_full, io, outcome_unknown, stopped: the coins stay in memory.
     [[nodiscard]] virtual Result<void> flush() { return {}; }
+    /// Readers of coins are answered with `reason` from here on; empty: with coins.
+    virtual void withhold(std::string /*reason*/) {}
     /// The tip whose coins are on disk; nothing when there are none yet. A start connects and disconnects
     /// from there.
     [[nodiscard]] virtual std::optional<Tip> stored_tip() const { return std::nullopt; }

@@ -9,6 +9,8 @@
 #include "store/coin_store.hpp"
 
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace blockpub {
@@ -33,6 +35,7 @@ class CoinsLedger final : public CoinsEngine {
     bool settle() override;
     [[nodiscard]] bool commit_due() const override { return coins_.flush_due(); }
     [[nodiscard]] Result<void> flush() override { return coins_.flush(); }
+    void withhold(std::string reason) override { coins_.withhold(std::move(reason)); }
     [[nodiscard]] std::optional<Tip> stored_tip() const override;
 
  private:

@@ -118,6 +118,7 @@ Result<std::optional<Coin>> CandidateChecks::find_coin(const Outpoint& outpoint)
         if (coin) coin->height = tip_.height.next();
         return coin;
     }
+    if (auto there = pool_.options().coins->available(); !there) return forward_error(there);
     auto coin = pool_.options().coins->find(outpoint);
     if (coin) return std::move(*coin);
     if (coin.error().code == Errc::not_found) return std::nullopt;
@@ -125,6 +126,7 @@ Result<std::optional<Coin>> CandidateChecks::find_coin(const Outpoint& outpoint)
 }
 
 Result<bool> CandidateChecks::is_confirmed(const Outpoint& outpoint) const {
+    if (auto there = pool_.options().coins->available(); !there) return forward_error(there);
     const auto coin = pool_.options().coins->find(outpoint);
     if (coin) return true;
     if (coin.error().code == Errc::not_found) return false;

@@ -104,6 +104,8 @@ class CoinStoreImpl final : public CoinStore {
 
     [[nodiscard]] Result<CoinSnapshot> snapshot() const override;
     [[nodiscard]] CoinStoreStatus status() const override;
+    [[nodiscard]] Result<void> available() const override;
+    void withhold(std::string reason) override;
     [[nodiscard]] Result<Coin> find(const Outpoint& outpoint) const override;
     void apply(std::vector<CoinChange> changes) override;
     void publish(const Tip& tip) override;
@@ -137,6 +139,9 @@ class CoinStoreImpl final : public CoinStore {
     /// Held while a layer goes into a generation: a flush for a caller may meet the writer at it.
     Mutex merging_;
 
+    mutable Mutex withheld_mutex_;
+    std::string withheld_ BLOCKPUB_GUARDED_BY(withheld_mutex_);
+
     mutable Mutex mutex_;
     CondVar changed_;
     CoinState state_ BLOCKPUB_GUARDED_BY(mutex_);
@@ -161,7 +166,19 @@ class CoinStoreImpl final : public CoinStore {
     std::jthread thread_;
 };
 
+Result<void> CoinStoreImpl::available() const {
+    const MutexLock lock(withheld_mutex_);
+    if (withheld_.empty()) return {};
+    return fail(Errc::unavailable, withheld_);
+}
+
+void CoinStoreImpl::withhold(std::string reason) {
+    const MutexLock lock(withheld_mutex_);
+    withheld_ = std::move(reason);
+}
+
 Result<CoinSnapshot> CoinStoreImpl::snapshot() const {
+    if (auto given = available(); !given) return forward_error(given);
     // The transaction first, then the state: what a flush dropped from memory is in every later transaction.
     auto reading = table_->begin_read();
     if (!reading) return forward_error(reading);

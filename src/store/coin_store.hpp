@@ -99,11 +99,18 @@ class CoinStore {
     virtual ~CoinStore() = default;
 
     // Readers.
+    /// Errors: those of available(); io.
     [[nodiscard]] virtual Result<CoinSnapshot> snapshot() const = 0;
     [[nodiscard]] virtual CoinStoreStatus status() const = 0;
 
+    /// Whether they may be read: not before they are those of a tip that readers know. Errors: unavailable,
+    /// with the reason of withhold.
+    [[nodiscard]] virtual Result<void> available() const = 0;
+
     // Writer.
 
+    /// Snapshots are refused with `reason` from here on; empty: given again.
+    virtual void withhold(std::string reason) = 0;
     /// The coin as of all that was applied, shown or not. Errors: not_found, corrupt, io.
     [[nodiscard]] virtual Result<Coin> find(const Outpoint& outpoint) const = 0;
     /// Adds to the step in the making; snapshots do not see it yet.

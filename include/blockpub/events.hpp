@@ -17,7 +17,7 @@ using EventIndex = std::uint64_t;
 enum class BlockEventKind : std::uint8_t { connected = 1, disconnected = 2, pruned = 3 };
 
 /// One record of the durable event log: a block became part of the active chain, or left it; or the stored blocks up
-/// to one of the active chain were given up.
+/// to one of the active chain were given up, or are never fetched.
 ///
 /// Written in the same commit as the change itself. The last record of a step also says how the step ended,
 /// so that the tip update can be told again from the log alone.
@@ -75,7 +75,8 @@ struct UpdatedBlockTip {
 };
 
 /// Stored blocks are being given up: of the events before this one, those of blocks at `height` and below may be of
-/// blocks that are not there any more. Nothing else changes, the chain stays as it is.
+/// blocks that are not there any more. Nothing else changes, the chain stays as it is. Once, in a chain that begins at
+/// the tip, the chain goes up to `height` with it: no event has told of the blocks between, and none of them is there.
 /// Issued by: the chain thread, before the first of their files goes. Delivered on: the subscriber's own thread.
 /// Skipped: never. Durable: yes.
 struct BlocksPruned {

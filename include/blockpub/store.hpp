@@ -41,7 +41,7 @@ struct HeaderRecord {
         kFailedChild = 2,   ///< descends from a failed block
         kConnected = 4,     ///< has been part of the active chain once (Core's BLOCK_VALID_SCRIPTS)
         kHasChain = 8,      ///< this block and all its ancestors have been received (Core's HaveNumChainTxs)
-        kPruned = 16,       ///< its block was here and has been given up
+        kPruned = 16,       ///< its block was here and has been given up, or is not to be fetched
     };
     std::array<std::uint8_t, 80> header{};
     Height height;

@@ -18,6 +18,8 @@ class ActiveChain {
     [[nodiscard]] bool contains(const HeaderNode& node) const {
         return node.height.value < by_height_.size() && by_height_[node.height.value] == &node;
     }
+    /// Requires: height is not above the tip's.
+    [[nodiscard]] HeaderNode& at(Height height) const { return *by_height_[height.value]; }
     /// Last block of `node`'s branch that is on this one; null while this one is empty.
     [[nodiscard]] HeaderNode* find_fork(HeaderNode& node) const {
         if (by_height_.empty()) return nullptr;

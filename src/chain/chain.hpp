@@ -50,8 +50,10 @@ struct ChainOptions {
     std::function<bool()> stop_requested;  ///< ends long work of a start; may be empty
     MempoolFollower* mempool = nullptr;    ///< null: none
     PruneOptions prune;
-    Uint256 minimum_chainwork;                       ///< below it, initial download (`-minimumchainwork`)
-    std::chrono::seconds max_tip_age{24 * 60 * 60};  ///< older, initial download (`-maxtipage`)
+    bool start_at_tip = false;        ///< `-startat=tip`; goes with no coins only. See ChainStart
+    std::uint32_t start_depth = 288;  ///< blocks below the tip, and those above them, that it begins with
+    Uint256 minimum_chainwork;        ///< below it, initial download (`-minimumchainwork`)
+    std::chrono::seconds max_tip_age{24 * 60 * 60};         ///< older, initial download (`-maxtipage`)
     std::size_t bulk_commit_bytes = std::size_t{16} << 20;  ///< a bulk commit carries so much
     std::size_t import_queue_bytes = std::size_t{32}
                                      << 20;  ///< waiting in front of the chain thread; then the source waits
@@ -109,6 +111,8 @@ struct ChainStatus {
     bool importing = false;
     EventIndex durable_events = 0;    ///< all records below are committed and synced
     std::optional<Height> pruned_to;  ///< highest block of the active chain that has been given up
+    bool coins_missing = false;       ///< there are no coins of the tip, since the chain began at the tip
+    bool filling = false;             ///< the blocks that it began above are being fetched
     std::string unreachable;     ///< why a branch with more work is not followed; empty while there is none
     std::string write_error;     ///< why nothing can be written just now; empty when it can
     std::string read_error;      ///< why a stored block that is needed cannot be read just now; likewise

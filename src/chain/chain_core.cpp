@@ -81,8 +81,9 @@ Result<void> ChainCore::load() {
     for (const BlockHash& parent : waiting_.parents()) header_arrived(parent);
     import_.waiting = waiting_.count();
     publish_import();
+    if (auto loaded = load_start(); !loaded) return loaded;
     pruner_.emplace(options_.prune, *state_, waiting_, *options_.store, log_);
-    if (auto loaded = pruner_->load(); !loaded) return loaded;
+    if (auto loaded = pruner_->load(start_->base() != nullptr); !loaded) return loaded;
     monitor_.set_pruned_to(pruner_->pruned_to());
     if (genesis == nullptr) {
         if (auto connected = connect_genesis(); !connected) return connected;
@@ -114,19 +115,30 @@ Result<void> ChainCore::connect_genesis() {
 /// Brings the coins from the tip they were written with to the active tip.
 Result<void> ChainCore::catch_up_coins() {
     if (options_.coins == nullptr) return {};
-    return roll_coins(
-        *state_, coins_, *options_.store, log_, [this](const HeaderNode& reached) -> Result<void> {
-            if (!state_->changes().empty()) writer_->add(state_->changes().take());
-            coins_.show(tip_of(reached));
-            const bool stopping = options_.stop_requested && options_.stop_requested();
-            // Where undo data and facts are there already, nothing waits for a commit.
-            const bool due = stopping || !writer_->dirty() || writer_->commit_due() || coins_.commit_due();
-            if (auto done = due ? commit() : Result<void>{}; !done) return done;
-            settle();
-            if (!stopping) return {};
-            return fail(Errc::stopped,
-                        fmt::format("stopped at height {} of making coins", reached.height.value));
-        });
+    const auto reached = [this](const HeaderNode& node) { return coins_reached(node); };
+    if (!start_->filling()) return roll_coins(*state_, coins_, *options_.store, log_, reached);
+    const auto at = roll_back_coins(*state_, coins_, *options_.store, reached);
+    if (!at) return std::unexpected(at.error());
+    if (*at != state_->active().tip()) {
+        coins_.fall_behind(*at);
+        return {};
+    }
+    coins_.show(tip_of(**at));
+    start_->finish();
+    publish_start();
+    return {};
+}
+
+Result<void> ChainCore::coins_reached(const HeaderNode& reached) {
+    if (!state_->changes().empty()) writer_->add(state_->changes().take());
+    coins_.show(tip_of(reached));
+    const bool stopping = options_.stop_requested && options_.stop_requested();
+    // Where undo data and facts are there already, nothing waits for a commit.
+    const bool due = stopping || !writer_->dirty() || writer_->commit_due() || coins_.commit_due();
+    if (auto done = due ? commit() : Result<void>{}; !done) return done;
+    settle();
+    if (!stopping) return {};
+    return fail(Errc::stopped, fmt::format("stopped at height {} of making coins", reached.height.value));
 }
 
 std::unexpected<Error> ChainCore::halt(Error error) {
@@ -158,7 +170,8 @@ Result<BlockOutcome> ChainCore::submit_block(CheckedBlock checked) {
     using enum BlockOutcome::Kind;
     if (const HeaderNode* const known = state_->tree().find(checked.block.hash())) {
         if (known->failed()) return BlockOutcome{duplicate_invalid, {}};
-        if (known->connected_once()) return BlockOutcome{duplicate, {}};
+        const bool left_out = state_->active().contains(*known) && !start_->filling();
+        if (known->connected_once() || left_out) return BlockOutcome{duplicate, {}};
     }
     if (!checked.context_free) complete_witness(checked);
     const ParsedBlock& block = checked.block;
@@ -245,7 +258,8 @@ Result<void> ChainCore::import_block(const CheckedBlock& checked) {
     if (halted_) return std::unexpected(*halted_);
     const ParsedBlock& block = checked.block;
     const HeaderNode* const known = state_->tree().find(block.hash());
-    const bool settled = known != nullptr && (known->block.present() || known->pruned());
+    const bool settled =
+        known != nullptr && (known->block.present() || (known->pruned() && !start_->filling()));
     if (settled || waiting_.contains(block.hash())) {
         ++import_.known;
     } else if (checked.context_free) {
@@ -275,6 +289,7 @@ Result<DeliveredBlock> ChainCore::deliver_block(const CheckedBlock& checked) {
     header_arrived(block.hash());
     if (accepted->rejection) return refused(*accepted->rejection);
     if (!accepted->fresh) return DeliveredBlock{Kind::known, false, {}};
+    note_filled(*accepted->node);
     const auto verdict = activate(&block);
     if (!verdict) return std::unexpected(verdict.error());
     if (*verdict && **verdict) return refused(***verdict);
@@ -283,9 +298,11 @@ Result<DeliveredBlock> ChainCore::deliver_block(const CheckedBlock& checked) {
 
 Result<void> ChainCore::at_headers(const std::function<void(HeaderDesk&)>& work) {
     if (halted_) return std::unexpected(*halted_);
-    HeaderDesk desk(options_.minimum_chainwork, *state_, *acceptance_,
+    HeaderDesk desk(options_.minimum_chainwork, *state_, *acceptance_, *start_,
                     [this](const BlockHash& hash) { header_arrived(hash); });
     work(desk);
+    if (pruner_->note_base(start_->base())) monitor_.set_pruned_to(pruner_->pruned_to());
+    look_for_unreachable();
     return {};
 }
 
@@ -302,6 +319,7 @@ Result<void> ChainCore::import_with_parent(const CheckedBlock& checked,
         return {};
     }
     ++(accepted->fresh ? import_.accepted : import_.known);
+    if (accepted->fresh) note_filled(*accepted->node);
     if (auto activated = activate(&block); !activated) return forward_error(activated);
     return {};
 }
@@ -374,7 +392,9 @@ Result<void> ChainCore::mark_import(std::string key, std::string value) {
 Result<void> ChainCore::finish(bool durable) {
     if (halted_) return std::unexpected(*halted_);
     show_changes();
-    if (!durable && !commit_now()) return {};
+    const bool may_wait =
+        std::exchange(nobody_waits_, false) && !writer_->commit_due() && !coins_.commit_due();
+    if (!durable && (may_wait || !commit_now())) return {};
     if (auto committed = commit(); !committed) return halt(std::move(committed.error()));
     return {};
 }

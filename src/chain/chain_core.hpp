@@ -5,7 +5,9 @@
 #include "chain/activation.hpp"
 #include "chain/block_checks.hpp"
 #include "chain/chain.hpp"
+#include "chain/chain_start.hpp"
 #include "chain/chain_state.hpp"
+#include "chain/coins_behind.hpp"
 #include "chain/header_desk.hpp"
 #include "chain/initial_download.hpp"
 #include "chain/mempool_follower.hpp"
@@ -64,6 +66,12 @@ class ChainCore final : private ActivationHost {
     [[nodiscard]] bool has_ready_waiting() const { return !ready_parents_.empty(); }
     [[nodiscard]] Result<void> take_up_waiting();
 
+    /// Whether the chain is ahead of the coins, and the next block for them is here: `make_coins` takes it.
+    [[nodiscard]] bool has_coins_to_make() const {
+        return !halted_ && coins_.next(state_->active()) != nullptr;
+    }
+    [[nodiscard]] Result<void> make_coins();
+
     /// While importing, steps share commits and initial download holds.
     void set_importing(bool importing) { importing_ = importing; }
     /// While more blocks wait and the chain is far behind, steps share commits.
@@ -94,7 +102,12 @@ class ChainCore final : private ActivationHost {
 
     [[nodiscard]] Result<void> load();
     [[nodiscard]] Result<void> connect_genesis();
+    [[nodiscard]] Result<void> load_start();
     [[nodiscard]] Result<void> catch_up_coins();
+    [[nodiscard]] Result<void> coins_reached(const HeaderNode& reached);
+    void publish_start();
+    void note_filled(const HeaderNode& node);
+    void look_for_unreachable();
     [[nodiscard]] Result<void> commit();
     [[nodiscard]] Result<void> commit_step();
     void note_committed();
@@ -117,7 +130,7 @@ class ChainCore final : private ActivationHost {
     [[nodiscard]] std::unexpected<Error> halt(Error error);
 
     const ChainOptions options_;
-    CoinsEngine& coins_;
+    CoinsBehind coins_;
     NoMempool no_mempool_;
     MempoolFollower& mempool_;
     InitialDownload& initial_download_;
@@ -125,11 +138,12 @@ class ChainCore final : private ActivationHost {
     ChainMonitor& monitor_;
     const Log log_;
     WaitingBlocks waiting_;
-    std::unique_ptr<ChainState> state_;  // set by load, like the four below
+    std::unique_ptr<ChainState> state_;  // set by load, like the five below
     std::unique_ptr<StepWriter> writer_;
     std::optional<Acceptance> acceptance_;
     std::optional<Activation> activation_;
     std::optional<Pruner> pruner_;
+    std::optional<ChainStart> start_;
     std::deque<BlockHash> ready_parents_;  // known, with blocks waiting for them
     ImportCounters import_;
     bool importing_ = false;
@@ -138,6 +152,7 @@ class ChainCore final : private ActivationHost {
     bool prune_failed_ = false;                // and has been told of
     bool unsettled_ = false;                   // the coins engine has work left behind
     bool more_coming_ = false;
+    bool nobody_waits_ = false;    // for what this piece of work changes
     bool waits_for_disk_ = false;  // the coins engine has no room just now
     std::optional<Error> halted_;
 };

@@ -56,6 +56,8 @@ void ChainState::receive_block(HeaderNode& node, const BlobPlace& place, std::ui
     node.tx_count = tx_count;
     node.status &= ~std::uint32_t{HeaderRecord::kPruned};
     changes_.touch(node);
+    // Below the tip already: its place in the chain does not depend on its coming.
+    if (active_.contains(node)) return;
     if (node.previous == nullptr || node.previous->linked()) {
         link_with_descendants(node);
     } else {
@@ -81,13 +83,65 @@ void ChainState::link_with_descendants(HeaderNode& root) {
 
 void ChainState::link_block(HeaderNode& node) {
     if (!node.linked()) {
-        node.chain_tx_count = (node.previous == nullptr ? 0 : node.previous->chain_tx_count) + node.tx_count;
+        count_transactions(node);
         node.arrival = next_arrival_++;
         node.sequence = static_cast<std::int64_t>(node.arrival);
         node.status |= HeaderRecord::kHasChain;
         changes_.touch(node);
     }
     add_candidate(node);
+}
+
+/// What is unknown of the parent stays unknown.
+void ChainState::count_transactions(HeaderNode& node) {
+    const bool known = node.previous == nullptr || node.previous->chain_tx_count != 0;
+    if (!known) return;
+    node.chain_tx_count = (node.previous == nullptr ? 0 : node.previous->chain_tx_count) + node.tx_count;
+}
+
+void ChainState::assume_below(HeaderNode& base) {
+    HeaderNode* const tip = active_.tip();
+    BLOCKPUB_CHECK(tip != nullptr && base.ancestor(tip->height) == tip, "{} is not above the tip",
+                   base.hash.display_hex());
+    leave_out(base);
+    for (const HeaderNode* node = &base; node != tip; node = node->previous)
+        changes_.set_active(node->height, node->hash);
+    base.status |= HeaderRecord::kHasChain | HeaderRecord::kConnected;
+    base.arrival = next_arrival_++;
+    base.sequence = static_cast<std::int64_t>(base.arrival);
+    active_.set_tip(base);
+    changes_.set_tip(base);
+    changes_.add_event(BlockEventKind::pruned, base);
+    add_candidate(base);
+    prune_candidates();
+}
+
+void ChainState::leave_out(HeaderNode& node) {
+    for (HeaderNode* at = &node; at->height.value != 0 && !at->pruned(); at = at->previous) {
+        if (at->block.present()) continue;
+        at->status |= HeaderRecord::kPruned;
+        changes_.touch(*at);
+    }
+}
+
+void ChainState::want_all() {
+    tree_.for_each([&](HeaderNode& node) {
+        if (!node.pruned()) return;
+        node.status &= ~std::uint32_t{HeaderRecord::kPruned};
+        changes_.touch(node);
+    });
+}
+
+void ChainState::link_filled(HeaderNode& node) {
+    if (!node.linked() || node.chain_tx_count == 0) {
+        node.status |= HeaderRecord::kHasChain;
+        count_transactions(node);
+        changes_.touch(node);
+    }
+    for (HeaderNode* child = node.first_child; child != nullptr; child = child->next_sibling) {
+        const bool waits = child->block.present() && !child->linked() && !active_.contains(*child);
+        if (waits) link_with_descendants(*child);
+    }
 }
 
 void ChainState::forget_block(HeaderNode& node) {

@@ -45,6 +45,16 @@ class ChainState {
     /// Bytes, undo data and facts of the block are being given up, for good.
     void give_up_block(HeaderNode& node);
 
+    /// Makes `base` the tip without the blocks up to it, which are not here: as if they were pruned, and with
+    /// the event of blocks that are. Requires: it descends from the tip.
+    void assume_below(HeaderNode& base);
+    /// The block and those below it are not fetched: readers are answered as if they were pruned.
+    void leave_out(HeaderNode& node);
+    /// Takes back every leave_out.
+    void want_all();
+    /// A block of the active chain that came late, and all below it are here.
+    void link_filled(HeaderNode& node);
+
     /// Marks a block that broke a rule, and all its descendants.
     void mark_failed(HeaderNode& node);
     /// Marks only the block itself: while a chain is taken back block by block, which ends in mark_failed.
@@ -86,6 +96,7 @@ class ChainState {
     [[nodiscard]] Result<void> load_tip(const Snapshot& snapshot);
     void link_with_descendants(HeaderNode& root);
     void link_block(HeaderNode& node);
+    static void count_transactions(HeaderNode& node);
     [[nodiscard]] HeaderNode* first_obstacle(HeaderNode& candidate);
     void update_best_header(HeaderNode& node);
     void find_best_header();

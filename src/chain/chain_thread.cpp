@@ -281,7 +281,10 @@ std::optional<ChainThread::Work> ChainThread::take_queued_locked() {
     }
     if (prune_due_) return Prune{};
     if (waiting_ready_) return TakeUpWaiting{};
+    // In turns with blocks: neither may hold up the other.
+    if (coins_ready_ && (imports_.empty() || std::exchange(coins_turn_, false))) return MakeCoins{};
     if (imports_.empty()) return std::nullopt;
+    coins_turn_ = true;
     Work work = std::move(imports_.front());
     imports_.pop_front();
     if (const auto* block = std::get_if<ImportBlock>(&std::get<ImportItem>(work))) {
@@ -325,6 +328,10 @@ void ChainThread::perform(Work work) {
         static_cast<void>(core_->finish(false));
     } else if (std::holds_alternative<Settle>(work)) {
         core_->settle();
+    } else if (std::holds_alternative<MakeCoins>(work)) {
+        core_->set_more_coming(true);
+        static_cast<void>(core_->make_coins());
+        static_cast<void>(core_->finish(false));
     } else if (std::holds_alternative<Prune>(work)) {
         core_->prune_automatically();
         static_cast<void>(core_->finish(false));
@@ -376,6 +383,7 @@ void ChainThread::note_state_after_work() {
     halted_ = core_->halted();
     waiting_ready_ = !halted_ && core_->has_ready_waiting();
     prune_due_ = !halted_ && core_->prune_due();
+    coins_ready_ = !halted_ && core_->has_coins_to_make();
     commit_deadline_.reset();
     if (!halted_ && core_->dirty()) commit_deadline_ = core_->commit_deadline();
     unsettled_ = !halted_ && !commit_deadline_ && core_->unsettled();

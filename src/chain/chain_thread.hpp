@@ -80,7 +80,9 @@ class ChainThread final : public Chain, private RetryWait {
     struct Commit {};
     struct Settle {};
     struct Prune {};
-    using Work = std::variant<std::shared_ptr<Task>, ImportItem, TakeUpWaiting, Commit, Settle, Prune>;
+    struct MakeCoins {};
+    using Work =
+        std::variant<std::shared_ptr<Task>, ImportItem, TakeUpWaiting, Commit, Settle, Prune, MakeCoins>;
 
     [[nodiscard]] Result<void> call(std::function<Result<void>(ChainCore&)> work)
         BLOCKPUB_EXCLUDES(queue_lock_);
@@ -131,6 +133,8 @@ class ChainThread final : public Chain, private RetryWait {
     // Copies of the core's state for the wait between pieces of work.
     bool waiting_ready_ BLOCKPUB_GUARDED_BY(queue_lock_) = false;
     bool prune_due_ BLOCKPUB_GUARDED_BY(queue_lock_) = false;
+    bool coins_ready_ BLOCKPUB_GUARDED_BY(queue_lock_) = false;
+    bool coins_turn_ BLOCKPUB_GUARDED_BY(queue_lock_) = false;
     std::optional<std::chrono::steady_clock::time_point> commit_deadline_ BLOCKPUB_GUARDED_BY(queue_lock_);
     bool unsettled_ BLOCKPUB_GUARDED_BY(queue_lock_) = false;
 

@@ -48,7 +48,9 @@ class Progress {
     std::uint64_t blocks_ = 0;
 };
 
-Result<void> connect_one(ChainState& state, HeaderNode& node, CoinsEngine& coins, Store& store) {
+}  // namespace
+
+Result<void> connect_coins_of(ChainState& state, HeaderNode& node, CoinsEngine& coins, Store& store) {
     StoredBlock block(node, store, nullptr);
     auto connected = coins.connect(block);
     if (!connected) return forward_error(connected);
@@ -60,7 +62,17 @@ Result<void> connect_one(ChainState& state, HeaderNode& node, CoinsEngine& coins
     return store_outcome(store, state, node, *connected);
 }
 
-}  // namespace
+Result<HeaderNode*> roll_back_coins(ChainState& state, CoinsEngine& coins, Store& store,
+                                    const Reached& reached) {
+    auto at = coins_node(state, coins);
+    while (at && *at != nullptr && !state.active().contains(**at)) {
+        StoredBlock block(**at, store, nullptr);
+        if (auto undone = coins.disconnect(block); !undone) return forward_error(undone);
+        *at = (*at)->previous;
+        if (auto done = reached(**at); !done) return forward_error(done);
+    }
+    return at;
+}
 
 Result<void> roll_coins(ChainState& state, CoinsEngine& coins, Store& store, const Log& log,
                         const Reached& reached) {
@@ -89,16 +101,15 @@ Result<void> roll_coins(ChainState& state, CoinsEngine& coins, Store& store, con
                                 missing->hash.display_hex(), missing->height.value));
     }
     Progress progress(log, tip.height);
-    while (at != nullptr && !state.active().contains(*at)) {
-        StoredBlock block(*at, store, nullptr);
-        if (auto undone = coins.disconnect(block); !undone) return undone;
-        at = at->previous;
-        progress.at(at->height);
-        if (auto done = reached(*at); !done) return done;
-    }
+    from = roll_back_coins(state, coins, store, [&](const HeaderNode& node) -> Result<void> {
+        progress.at(node.height);
+        return reached(node);
+    });
+    if (!from) return forward_error(from);
+    at = *from;
     while (at != &tip) {
         HeaderNode& next = *tip.ancestor(at == nullptr ? Height{0} : at->height.next());
-        if (auto connected = connect_one(state, next, coins, store); !connected) return connected;
+        if (auto connected = connect_coins_of(state, next, coins, store); !connected) return connected;
         at = &next;
         progress.at(next.height);
         if (auto done = reached(next); !done) return done;

@@ -21,4 +21,15 @@ namespace blockpub {
 [[nodiscard]] Result<void> roll_coins(ChainState& state, CoinsEngine& coins, Store& store, const Log& log,
                                       const std::function<Result<void>(const HeaderNode&)>& reached);
 
+/// As far as that goes without blocks that may be missing: takes the coins back to the active chain. Result:
+/// the block whose coins they are then; null: there are none. Errors: as roll_coins.
+[[nodiscard]] Result<HeaderNode*> roll_back_coins(
+    ChainState& state, CoinsEngine& coins, Store& store,
+    const std::function<Result<void>(const HeaderNode&)>& reached);
+
+/// Connects one block of the active chain, which the coins are behind by one or more, and stores its undo
+/// data and facts. Errors: as roll_coins.
+[[nodiscard]] Result<void> connect_coins_of(ChainState& state, HeaderNode& node, CoinsEngine& coins,
+                                            Store& store);
+
 }  // namespace blockpub

@@ -52,9 +52,17 @@ HeaderDesk::Taken HeaderDesk::take(std::span<const BlockHeader> headers) {
             break;
         }
         taken.last = point_of(*accepted.node);
-        if (!known) header_arrived_(hash);
+        if (known) continue;
+        start_.header_added(*accepted.node);
+        header_arrived_(hash);
     }
     return taken;
+}
+
+void HeaderDesk::headers_end(const BlockHash& last) {
+    HeaderNode* const node = state_.tree().find(last);
+    BLOCKPUB_CHECK(node != nullptr);
+    start_.headers_end(*node);
 }
 
 std::vector<BlockHash> HeaderDesk::locator(const BlockHash& from) const {
@@ -73,19 +81,22 @@ std::vector<BlockHash> HeaderDesk::locator(const BlockHash& from) const {
 std::vector<HeaderDesk::Missing> HeaderDesk::missing_blocks(const BlockHash& end, std::size_t reach) const {
     HeaderNode* const node = state_.tree().find(end);
     HeaderNode* const tip = state_.active().tip();
-    if (node == nullptr || node->failed() || node->chainwork < tip->chainwork ||
-        node->chainwork < minimum_chainwork_) {
+    if (start_.pending() || node == nullptr || node->failed() || node->chainwork < minimum_chainwork_)
         return {};
-    }
     const HeaderNode* const fork = last_common_ancestor(node, tip);
-    const std::uint64_t top =
-        std::min<std::uint64_t>(node->height.value, std::uint64_t{fork->height.value} + reach);
     std::vector<Missing> missing;
-    for (const HeaderNode* at = node->ancestor({static_cast<std::uint32_t>(top)}); at != fork;
-         at = at->previous) {
-        if (!at->block.present()) missing.push_back({at->hash, at->height});
+    if (node->chainwork >= tip->chainwork && !start_.is_below(*fork)) {
+        const std::uint64_t top =
+            std::min<std::uint64_t>(node->height.value, std::uint64_t{fork->height.value} + reach);
+        for (const HeaderNode* at = node->ancestor({static_cast<std::uint32_t>(top)}); at != fork;
+             at = at->previous) {
+            if (!at->block.present()) missing.push_back({at->hash, at->height});
+        }
+        std::ranges::reverse(missing);
     }
-    std::ranges::reverse(missing);
+    for (const HeaderNode* wanted : start_.wanted(reach - missing.size())) {
+        if (wanted->height <= fork->height) missing.push_back({wanted->hash, wanted->height});
+    }
     return missing;
 }
 

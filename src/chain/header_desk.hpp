@@ -2,6 +2,7 @@
 #pragma once
 
 #include "chain/acceptance.hpp"
+#include "chain/chain_start.hpp"
 #include "chain/chain_state.hpp"
 #include "chain/verdict.hpp"
 #include "primitives/header.hpp"
@@ -24,11 +25,12 @@ namespace blockpub {
 /// Ownership: borrows all that it is made with.
 class HeaderDesk {
  public:
-    HeaderDesk(const Uint256& minimum_chainwork, ChainState& state, Acceptance& acceptance,
+    HeaderDesk(const Uint256& minimum_chainwork, ChainState& state, Acceptance& acceptance, ChainStart& start,
                std::function<void(const BlockHash&)> header_arrived)
         : minimum_chainwork_(minimum_chainwork),
           state_(state),
           acceptance_(acceptance),
+          start_(start),
           header_arrived_(std::move(header_arrived)) {}
 
     /// A known header.
@@ -53,6 +55,11 @@ class HeaderDesk {
     /// Holds headers, each the child of the one before, against every header rule.
     [[nodiscard]] Taken take(std::span<const BlockHeader> headers);
 
+    /// No block is wanted before a peer has no more headers.
+    [[nodiscard]] bool headers_first() const { return start_.pending(); }
+    /// A peer has no headers behind this one. Requires: it is known.
+    void headers_end(const BlockHash& last);
+
     /// Hashes that tell a peer which chain is known here, up to `from`: dense at its end, then ever sparser.
     /// Requires: `from` is known.
     [[nodiscard]] std::vector<BlockHash> locator(const BlockHash& from) const;
@@ -62,8 +69,9 @@ class HeaderDesk {
         Height height;
     };
     /// Blocks between the active chain and `end` that are not here, lowest first: none where `end` is
-    /// unknown, invalid, or has less work than the tip or than a chain must have. `reach`: how many blocks
-    /// above the active chain are looked at.
+    /// unknown, invalid, or has less work than the tip or than a chain must have. Behind them, those below
+    /// `end` that the active chain itself lacks and wants (ChainStart::wanted). `reach`: how many blocks
+    /// above the active chain are looked at, and how many there are at most.
     [[nodiscard]] std::vector<Missing> missing_blocks(const BlockHash& end, std::size_t reach) const;
 
     /// Work that a chain must have before its headers are kept: the minimum of the chain, or what the tip had
@@ -74,6 +82,7 @@ class HeaderDesk {
     const Uint256& minimum_chainwork_;
     ChainState& state_;
     Acceptance& acceptance_;
+    ChainStart& start_;
     const std::function<void(const BlockHash&)> header_arrived_;
 };
 

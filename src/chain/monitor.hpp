@@ -50,6 +50,11 @@ class ChainMonitor {
         const MutexLock lock(mutex_);
         view_.status.pruned_to = height;
     }
+    void set_start(bool coins_missing, bool filling) BLOCKPUB_EXCLUDES(mutex_) {
+        const MutexLock lock(mutex_);
+        view_.status.coins_missing = coins_missing;
+        view_.status.filling = filling;
+    }
     /// Empty when the chain follows the best branch.
     void set_unreachable(std::string reason) BLOCKPUB_EXCLUDES(mutex_) {
         const MutexLock lock(mutex_);

@@ -51,7 +51,7 @@ Pruner::Pruner(const PruneOptions& options, ChainState& state, const WaitingBloc
                const Log& log)
     : options_(options), state_(state), waiting_(waiting), store_(store), log_(log) {}
 
-Result<void> Pruner::load() {
+Result<void> Pruner::load(bool explained) {
     auto scanned = store_.scan_meta(kMetaPrefix, [&](std::string_view key, std::string_view) -> Result<void> {
         const auto segment = segment_of(key);
         if (!segment) return std::unexpected(segment.error());
@@ -59,8 +59,8 @@ Result<void> Pruner::load() {
         return {};
     });
     if (!scanned) return scanned;
-    find_pruned_to();
-    if (pruned_to_ && options_.mode == PruneOptions::Mode::off) {
+    find_pruned_to(state_.active().tip());
+    if (pruned_to_ && options_.mode == PruneOptions::Mode::off && !explained) {
         log_.warning(
             "Blocks up to height {} were pruned and are not here; without -prune all others are kept.",
             pruned_to_->value);
@@ -70,8 +70,20 @@ Result<void> Pruner::load() {
     return {};
 }
 
-void Pruner::find_pruned_to() {
-    const HeaderNode* node = state_.active().tip();
+bool Pruner::note_base(const HeaderNode* base) {
+    if (base == nullptr || base->height.value == 0 || pruned_to_) return false;
+    find_pruned_to(state_.active().tip());
+    return pruned_to_.has_value();
+}
+
+void Pruner::note_filled() {
+    if (!pruned_to_) return;
+    const HeaderNode& highest = state_.active().at(*pruned_to_);
+    if (!highest.pruned()) find_pruned_to(&highest);
+}
+
+void Pruner::find_pruned_to(const HeaderNode* from) {
+    const HeaderNode* node = from;
     while (node != nullptr && node->height.value != 0 && !node->pruned()) node = node->previous;
     pruned_to_.reset();
     if (node != nullptr && node->height.value != 0) pruned_to_ = node->height;
@@ -180,7 +192,7 @@ void Pruner::mark(const Batch& batch, Height limit) {
         state_.changes().put_meta(meta_key(segment), std::string());
         doomed_.push_back(segment);
     }
-    find_pruned_to();
+    find_pruned_to(state_.active().tip());
 }
 
 Result<void> Pruner::remove_files() {

@@ -33,11 +33,17 @@ class Pruner {
     Pruner(const PruneOptions& options, ChainState& state, const WaitingBlocks& waiting, Store& store,
            const Log& log);
 
+    /// The chain has begun above `base`, if it is not null. Result: whether that is news.
+    [[nodiscard]] bool note_base(const HeaderNode* base);
+    /// A block of the active chain has come that was not here.
+    void note_filled();
     /// Finds out what has been pruned, and removes the files that a crash has left. Errors: those of the
     /// store.
-    [[nodiscard]] Result<void> load();
+    /// `explained`: that blocks are not here has been said.
+    [[nodiscard]] Result<void> load(bool explained = false);
 
-    /// Highest block of the active chain that has been given up; nothing while all but genesis are here.
+    /// Highest block of the active chain that has been given up, or never was here; nothing while all but
+    /// genesis are here.
     [[nodiscard]] std::optional<Height> pruned_to() const { return pruned_to_; }
     /// Highest height that automatic pruning may give up just now; nothing in a chain that is too short.
     [[nodiscard]] std::optional<Height> limit() const;
@@ -64,7 +70,7 @@ class Pruner {
 
  private:
     [[nodiscard]] std::vector<std::int64_t> highest_by_segment(std::size_t count) const;
-    void find_pruned_to();
+    void find_pruned_to(const HeaderNode* from);
     void tell(const Batch& batch, Height limit);
 
     const PruneOptions options_;

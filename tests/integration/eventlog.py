@@ -28,6 +28,7 @@ def verify(test, daemon):
         where = f'event {number} of {len(state["events"])}'
         test.assertEqual(index, number, f'{where}: a gap or a double')
         if kind == 'P':
+            stack += state['active'][len(stack):height + 1]  # a chain that began there (-startat=tip)
             test.assertEqual(block_hash, stack[height], f'{where}: names a block off the chain')
             continue
         test.assertTrue(found or height <= told, f'{where}: block {block_hash} is not there')

@@ -1,63 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "chain/header_desk.hpp"
 
+#include "support/desk_calls.hpp"
 #include "support/regtest_chain.hpp"
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
-#include <future>
 #include <vector>
 
 using namespace blockpub;
 using namespace blockpub::test;
-
-namespace {
-
-std::vector<BuiltBlock> build_chain(std::size_t count) {
-    std::vector<BuiltBlock> blocks;
-    for (std::size_t i = 0; i < count; ++i)
-        blocks.push_back(child_of(i == 0 ? regtest_genesis() : blocks.back()));
-    return blocks;
-}
-
-/// Asks at the desk and waits for the answer.
-template <class Ask>
-auto at_desk(RegtestChain& node, Ask ask) {
-    using Answer = decltype(ask(std::declval<HeaderDesk&>()));
-    std::promise<Answer> answer;
-    must(node.chain().post_headers([&](HeaderDesk& desk) { answer.set_value(ask(desk)); }));
-    return answer.get_future().get();
-}
-
-DeliveredBlock deliver(RegtestChain& node, const SharedBytes& raw) {
-    std::promise<DeliveredBlock> outcome;
-    must(node.chain().deliver_block(must(ParsedBlock::parse(raw)),
-                                    [&](const DeliveredBlock& done) { outcome.set_value(done); }));
-    return outcome.get_future().get();
-}
-
-std::vector<BlockHeader> headers_of(const std::vector<BuiltBlock>& blocks) {
-    std::vector<BlockHeader> headers;
-    for (const BuiltBlock& block : blocks) headers.push_back(BlockHeader::decode(block.raw.bytes()));
-    return headers;
-}
-
-std::vector<BlockHash> missing(RegtestChain& node, const BlockHash& end, std::size_t reach = 1000) {
-    return at_desk(node, [&](HeaderDesk& desk) {
-        std::vector<BlockHash> hashes;
-        for (const auto& block : desk.missing_blocks(end, reach)) hashes.push_back(block.hash);
-        return hashes;
-    });
-}
-
-std::vector<BlockHash> hashes_of(const std::vector<BuiltBlock>& blocks) {
-    std::vector<BlockHash> hashes;
-    for (const BuiltBlock& block : blocks) hashes.push_back(block.hash);
-    return hashes;
-}
-
-}  // namespace
 
 TEST_SUITE_BEGIN("chain.header_desk");
 

@@ -58,9 +58,8 @@ Result<PeerAddress> FollowerControl::parse(std::string_view node) const {
 }
 
 Peer* FollowerControl::find(const PeerAddress& address) const {
-    const auto found = std::ranges::find_if(follower_.peers(), [&](const auto& peer) {
-        return !peer->over() && canonical(peer->address()) == address;
-    });
+    const auto found = std::ranges::find_if(
+        follower_.peers(), [&](const auto& peer) { return canonical(peer->address()) == address; });
     return found == follower_.peers().end() ? nullptr : found->get();
 }
 

@@ -56,7 +56,6 @@ class FollowerControl final : public PeerControl {
     /// Result: false when the list has it.
     bool add(std::string_view node, const PeerAddress& address);
     void release(const PeerAddress& address);
-    /// Null where there is none that is called, or will be.
     [[nodiscard]] Peer* find(const PeerAddress& address) const;
     [[nodiscard]] Result<bool> disconnect_if(std::function<bool(const Peer&)> meant);
 

@@ -15,7 +15,8 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr int kPatienceAlone = 10;  // timeouts that a block may take, when there is no other peer
+constexpr std::uint32_t kLimitedBlocks = 288;  // that a node which prunes has at least (BIP 159)
+constexpr int kPatienceAlone = 10;             // timeouts that a block may take, when there is no other peer
 constexpr int kPatience = 2;
 
 }  // namespace
@@ -46,17 +47,7 @@ Peer& Follower::add_peer(PeerAddress address, bool lasting) {
 
 void Follower::remove_peer(const Peer& peer) {
     BLOCKPUB_CHECK(!peer.calling());
-    erase_peers([&](const Peer& other) { return &other == &peer; });
-}
-
-void Follower::erase_peers(const std::function<bool(const Peer&)>& which) {
-    std::erase_if(peers_, [&](const auto& peer) {
-        if (!which(*peer)) return false;
-        const PeerList::Totals totals = peer->totals(SteadyClock::now());
-        past_.bytes_sent += totals.bytes_sent;
-        past_.bytes_received += totals.bytes_received;
-        return true;
-    });
+    std::erase_if(peers_, [&](const auto& entry) { return entry.get() == &peer; });
 }
 
 void Follower::set_active(bool active) {
@@ -143,7 +134,7 @@ void Follower::connection_ended(PeerBlame blame) {
 }
 
 void Follower::peer_chain_changed(Peer& peer, const HeaderAnswer& answer) {
-    downloads_.offer(peer.number(), answer.missing);
+    offer(peer, answer.missing);
     fill(peer);
 }
 
@@ -240,11 +231,29 @@ void Follower::planned(Plan plan_now) {
         if (entry.failed) {
             peer->drop("its chain has a block that is invalid here", Peer::Blame::peer);
         } else {
-            downloads_.offer(entry.peer, entry.missing);
+            offer(*peer, entry.missing);
         }
     }
     fill_all();
     if (std::exchange(plan_again_, false)) plan();
+}
+
+/// What a peer that prunes may be asked for: it hangs up on whoever asks for more.
+void Follower::offer(Peer& peer, std::vector<HeaderDesk::Missing> missing) {
+    if (!peer.keeps_all_blocks() && peer.best() != nullptr) {
+        const std::uint32_t top = peer.best()->height.value;
+        const auto old = std::erase_if(missing, [&](const HeaderDesk::Missing& block) {
+            return block.height.value + kLimitedBlocks < top;
+        });
+        if (old != 0 &&
+            std::exchange(told_of_age_[peer.number()], peer.session_number()) != peer.session_number()) {
+            log_.warning(
+                "Peer {}: keeps the last {} blocks only, and older ones are wanted: give a node that "
+                "does not prune as well (-connect)",
+                peer.name(), kLimitedBlocks);
+        }
+    }
+    downloads_.offer(peer.number(), missing);
 }
 
 void Follower::fill(Peer& peer) {
@@ -281,7 +290,7 @@ void Follower::drop_slow(Peer& peer, Time now) {
 
 void Follower::tick() {
     const auto now = SteadyClock::now();
-    erase_peers([](const Peer& peer) { return peer.over(); });
+    std::erase_if(peers_, [](const auto& peer) { return peer->over(); });
     for (const auto& peer : peers_) {
         if (ended_ || !active_) break;
         // Before its own tick, in which it may ask the chain something, and pause meanwhile.
@@ -305,7 +314,7 @@ void Follower::tick() {
     counters_.bytes_waiting = downloads_.bytes_delivered();
     board_.show(progress_.lag(), counters_);
     // Nothing under way, and yet not there: whatever was lost is asked for again.
-    if (downloads_.idle() && status.tip.height.value < best_height) plan();
+    if (downloads_.idle() && (status.filling || status.tip.height.value < best_height)) plan();
     fill_all();
 }
 
@@ -316,7 +325,7 @@ void Follower::close() {
 
 void Follower::show_board(Time now) {
     std::vector<PeerRow> rows;
-    PeerList::Totals totals = past_;
+    PeerList::Totals totals;
     const std::int64_t height = chain_.status().tip.height.value;
     for (const auto& peer : peers_) {
         const PeerList::Totals of_peer = peer->totals(now);

@@ -15,7 +15,7 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -97,11 +97,11 @@ class Follower final : private PeerHost {
                        const DeliveredBlock& outcome);
     void plan();
     void planned(Plan plan);
+    void offer(Peer& peer, std::vector<HeaderDesk::Missing> missing);
     void fill(Peer& peer);
     void fill_all();
     void drop_slow(Peer& peer, Time now);
     void show_board(Time now);
-    void erase_peers(const std::function<bool(const Peer&)>& which);
     [[nodiscard]] Peer* find(std::uint32_t number, std::uint64_t session);
     [[nodiscard]] std::uint64_t best_height_of_peers() const;
     [[nodiscard]] std::size_t ready_peers() const;
@@ -120,12 +120,12 @@ class Follower final : private PeerHost {
     std::vector<std::unique_ptr<Peer>> peers_;
     std::uint32_t next_number_ = 0;
     bool active_;
-    PeerList::Totals past_;  // of peers that are gone
     PeerList::Counters counters_;
     bool planning_ = false;
     bool plan_again_ = false;
     bool ended_ = false;
-    Time reading_since_{};  // since when reading was not paused for all
+    std::map<std::uint32_t, std::uint64_t> told_of_age_;  // sessions of peers that lack old blocks
+    Time reading_since_{};                                // since when reading was not paused for all
 };
 
 }  // namespace blockpub

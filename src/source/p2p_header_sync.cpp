@@ -31,6 +31,7 @@ std::vector<BlockHash> opening_locator(const HeaderDesk& desk, const std::option
 
 HeaderAnswer about_chain(const HeaderDesk& desk, HeaderAnswer answer) {
     answer.tip = desk.tip();
+    answer.headers_first = desk.headers_first();
     if (answer.last) answer.missing = desk.missing_blocks(answer.last->hash, kDownloadReach);
     return answer;
 }
@@ -43,7 +44,8 @@ std::unexpected<Error> too_little_work(Height height) {
                     height.value));
 }
 
-HeaderAnswer take_headers(HeaderDesk& desk, const std::vector<BlockHeader>& headers, bool examined) {
+HeaderAnswer take_headers(HeaderDesk& desk, const std::vector<BlockHeader>& headers, bool examined,
+                          bool end) {
     using Kind = HeaderAnswer::Kind;
     const auto start = desk.find(headers.front().previous);
     if (!start)
@@ -57,6 +59,7 @@ HeaderAnswer take_headers(HeaderDesk& desk, const std::vector<BlockHeader>& head
     HeaderDesk::Taken taken = desk.take(headers);
     HeaderAnswer answer{.kind = Kind::taken, .last = taken.last, .rejection = std::move(taken.rejection)};
     if (answer.last) answer.locator = desk.locator(answer.last->hash);
+    if (end && answer.last && !answer.rejection) desk.headers_end(answer.last->hash);
     return about_chain(desk, std::move(answer));
 }
 
@@ -118,6 +121,7 @@ Result<void> HeaderSync::process(std::vector<BlockHeader> headers, Time now) {
             return fail(Errc::corrupt, "it sent fewer headers than before");
         // The last message of the first look was full, and there was nothing behind it.
         if (presync_) return too_little_work(presync_->height());
+        if (std::exchange(more_, false) && best_) ask_about_end();
         return {};
     }
     if (auto checked = check_alone(headers); !checked) return checked;
@@ -131,8 +135,17 @@ Result<void> HeaderSync::process(std::vector<BlockHeader> headers, Time now) {
 /// `examined`: they are known to lead to a chain with work.
 void HeaderSync::hand_in(std::shared_ptr<std::vector<BlockHeader>> headers, bool examined) {
     in_hand_ = headers;
-    ask_chain([headers = std::move(headers), examined](HeaderDesk& desk) {
-        return take_headers(desk, *headers, examined);
+    const bool end = !more_ && !asked_since_;
+    ask_chain([headers = std::move(headers), examined, end](HeaderDesk& desk) {
+        return take_headers(desk, *headers, examined, end);
+    });
+}
+
+/// The last message of headers was full, and yet nothing came behind it.
+void HeaderSync::ask_about_end() {
+    ask_chain([last = *best_](HeaderDesk& desk) {
+        desk.headers_end(last.hash);
+        return about_chain(desk, {.kind = HeaderAnswer::Kind::taken, .last = last});
     });
 }
 
@@ -183,7 +196,8 @@ Result<void> HeaderSync::headers_taken(const HeaderAnswer& answer, Time now) {
         return fail(Errc::corrupt, fmt::format("it sent an invalid header: {}", answer.rejection->text()));
     }
     if (!more_ || !answer.last || asked_since_) return {};
-    const std::uint32_t ahead = params_.no_retargeting ? kMostAheadRegtest : kMostAhead;
+    const bool few = params_.no_retargeting && !answer.headers_first;
+    const std::uint32_t ahead = few ? kMostAheadRegtest : kMostAhead;
     if (answer.last->height.value > answer.tip.height.value + ahead) {
         paused_at_ = answer.last->hash;
         return {};

@@ -39,6 +39,7 @@ struct HeaderAnswer {
     Uint256 least_work;
     Verdict rejection;
     HeaderDesk::Point tip;
+    bool headers_first = false;  ///< no block is fetched before the last header: they run ahead of the tip
     std::vector<HeaderDesk::Missing> missing;  ///< on the way to `last`
 };
 
@@ -95,6 +96,7 @@ class HeaderSync {
     [[nodiscard]] Result<void> process(std::vector<BlockHeader> headers, Time now);
     [[nodiscard]] Result<void> process_next(Time now);
     void hand_in(std::shared_ptr<std::vector<BlockHeader>> headers, bool examined);
+    void ask_about_end();
     [[nodiscard]] Result<void> go_through_presync(const std::vector<BlockHeader>& headers, bool more,
                                                   Time now);
     [[nodiscard]] Result<void> headers_taken(const HeaderAnswer& answer, Time now);

@@ -244,6 +244,10 @@ const HeaderDesk::Point* Peer::best() const {
     return headers_ && headers_->best() ? &*headers_->best() : nullptr;
 }
 
+bool Peer::keeps_all_blocks() const {
+    return (session_->peer()->services & kServiceNetwork) != 0;
+}
+
 std::optional<Height> Peer::presync_height() const {
     return headers_ ? headers_->presync_height() : std::nullopt;
 }

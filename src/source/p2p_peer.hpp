@@ -107,6 +107,8 @@ class Peer final : private PeerSessionHost, private HeaderSyncHost {
     /// When the peer was last heard, or its time began anew. Requires: ready().
     [[nodiscard]] Time last_heard() const { return session_->last_received(); }
     [[nodiscard]] bool paused() const { return connection_ && connection_->paused(); }
+    /// Whether it says that it has all blocks, and not the newest only. Requires: ready().
+    [[nodiscard]] bool keeps_all_blocks() const;
     void note_block() { last_block_ = host_.now_seconds(); }
     /// Bytes of all sessions.
     [[nodiscard]] PeerList::Totals totals(Time now) const;

@@ -74,11 +74,13 @@ double verification_progress(const ChainParams& params, const HeaderRecord& tip,
     constexpr double kKnownCount = 1059312821;
     constexpr double kRate = 6.721086701157182;
 
-    if (tip.chain_tx_count == 0) return 0;
     if (params.kind != ChainKind::main) return 1;
-    const auto count = static_cast<double>(tip.chain_tx_count);
+    const std::int64_t time = BlockHeader::decode(tip.header).time;
+    // A chain that begins at the tip does not know how many there are below it.
+    const double guess = std::max(kKnownCount + static_cast<double>(time - kKnownTime) * kRate, 1.0);
+    const double count = tip.chain_tx_count == 0 ? guess : static_cast<double>(tip.chain_tx_count);
     const bool before = count <= kKnownCount;
-    const std::int64_t since = before ? kKnownTime : std::int64_t{BlockHeader::decode(tip.header).time};
+    const std::int64_t since = before ? kKnownTime : time;
     const double all = (before ? kKnownCount : count) + static_cast<double>(now - since) * kRate;
     return std::min(count / all, 1.0);
 }

@@ -181,6 +181,7 @@ HttpResponse rest_coins(const RestCall& call) {
                                            kMaxOutpoints, wanted->outpoints.size()));
     }
     const auto found = find_coins(call, *wanted);
+    if (!found && found.error().code == Errc::unavailable) return rest_error(404, found.error().context);
     if (!found) return rest_failure(call, found.error());
     if (call.target.format == RestFormat::json) return rest_json(coins_json(*found, *call.context.params));
     return rest_bytes(call.target.format, coins_bytes(*found));

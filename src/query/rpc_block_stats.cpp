@@ -141,7 +141,8 @@ struct CountedStats {
 };
 
 /// The figures of a block that has no stored facts: worked out from block and undo data.
-Result<CountedStats> count_stats(const BlockMaterialReader& reader, const HeaderView& header) {
+Result<CountedStats> count_stats(const RpcContext& context, const HeaderView& header) {
+    const BlockMaterialReader& reader = *context.material;
     auto batch = reader.batch();
     auto raw = reader.raw(header.hash, header.record, batch);
     if (!raw) return forward_error(raw);
@@ -151,7 +152,11 @@ Result<CountedStats> count_stats(const BlockMaterialReader& reader, const Header
     if (header.record.height.value > 0) {
         auto stored = reader.undo(header.record, batch);
         if (!stored) return forward_error(stored);
-        if (!*stored) return fail(Errc::unavailable, "Can't read undo data from disk");
+        if (!*stored) {
+            const bool never_made = context.chain->status().coins_missing;
+            return fail(Errc::unavailable, never_made ? "Undo data not available (pruned data)"
+                                                      : "Can't read undo data from disk");
+        }
         auto decoded = decode_undo((*stored)->bytes());
         if (!decoded) return forward_error(decoded);
         undo = *std::move(decoded);
@@ -163,11 +168,12 @@ Result<CountedStats> count_stats(const BlockMaterialReader& reader, const Header
     return CountedStats{.stats = facts.stats, .transactions = facts.transactions.size()};
 }
 
-Result<CountedStats> block_stats(const BlockMaterialReader& reader, const HeaderView& header) {
+Result<CountedStats> block_stats(const RpcContext& context, const HeaderView& header) {
+    const BlockMaterialReader& reader = *context.material;
     if (auto missing = missing_block(header.record)) return std::unexpected(*std::move(missing));
     auto facts = reader.facts(header.record);
     if (!facts) return forward_error(facts);
-    if (!*facts) return count_stats(reader, header);
+    if (!*facts) return count_stats(context, header);
     const FactsView& view = (*facts)->view();
     return CountedStats{.stats = view.stats(), .transactions = view.count()};
 }
@@ -177,7 +183,7 @@ RpcOutcome get_block_stats(const RpcContext& context, const RpcCall& call) {
     if (!header) return std::unexpected(header.error());
     const auto names = selection(call.arguments[1]);
     if (!names) return std::unexpected(names.error());
-    const auto counted = block_stats(*context.material, *header);
+    const auto counted = block_stats(context, *header);
     if (!counted) return unreadable_block(context, header->hash, counted.error());
     const StatsView view{.header = *header,
                          .stats = counted->stats,

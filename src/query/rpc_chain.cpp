@@ -103,7 +103,7 @@ RpcOutcome get_chain_tips(const RpcContext& context, const RpcCall& call) {
 }
 
 void write_pruning(JsonWriter& out, const PruneOptions& options, const ChainStatus& status) {
-    const bool pruned = options.mode != PruneOptions::Mode::off || status.pruned_to;
+    const bool pruned = options.mode != PruneOptions::Mode::off || status.pruned_to || status.coins_missing;
     out.member("pruned", pruned);
     if (!pruned) return;
     out.member("pruneheight", status.pruned_to ? status.pruned_to->next().value : 0);

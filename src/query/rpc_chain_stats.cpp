@@ -115,7 +115,8 @@ bool block_is_good(const RpcContext& context, const HeaderView& header, int leve
     auto block = ParsedBlock::parse(*std::move(raw));
     if (!block || block->hash() != header.hash) return false;
     if (level >= 1 && check_block_context_free(*block, *context.params)) return false;
-    if (level < 2) return true;
+    // Undo data and facts come with coins.
+    if (level < 2 || context.chain->status().coins_missing) return true;
     if (!header.record.undo || !header.record.facts) return false;
     const auto undo = context.store->read_blob(*header.record.undo);
     if (!undo || !undo_fits(*block, undo->bytes())) return false;

@@ -2,6 +2,7 @@
 #include "daemon/node.hpp"
 
 #include "base/log.hpp"
+#include "chain/chain_start.hpp"
 #include "chain/coins_ledger.hpp"
 #include "chain/tx_index.hpp"
 #include "daemon/ban_file.hpp"
@@ -198,6 +199,7 @@ Result<void> RunningNode::open_coins() {
     if (!opened) return forward_error(opened);
     coins_ = std::move(*opened);
     ledger_ = std::make_unique<CoinsLedger>(*options_.params, *coins_);
+    if (options_.start_at_tip) coins_->withhold(std::string(kNoCoinsAtTip));
     return {};
 }
 
@@ -241,7 +243,8 @@ Result<void> RunningNode::start_chain() {
     chain.cache = cache_.get();
     chain.clock = &clock_;
     chain.logger = &logger_;
-    chain.coins = ledger_.get();
+    chain.coins = options_.start_at_tip ? nullptr : ledger_.get();
+    chain.start_at_tip = options_.start_at_tip;
     chain.mempool = &mempool_->follower();
     chain.prune = options_.prune;
     chain.stop_requested = [this] { return stop_request_.requested(); };
@@ -257,9 +260,11 @@ Result<void> RunningNode::start_chain() {
     if (!options_.tx_index) return {};
     if (const auto pruned = chain_->status().pruned_to) {
         return fail(Errc::invalid_argument,
-                    fmt::format("-txindex needs every block, but those up to height {} were pruned: leave it "
-                                "out, or give an empty -datadir=<dir> and import again.",
-                                pruned->value));
+                    fmt::format("-txindex needs every block, but those up to height {} {}.", pruned->value,
+                                chain_->status().filling
+                                    ? "are still being fetched: leave it out until they are here"
+                                    : "were pruned: leave it out, or give an empty -datadir=<dir> and import "
+                                      "again"));
     }
     auto index = TxIndex::start({.directory = options_.chain_dir,
                                  .map_bytes = options_.map_bytes,

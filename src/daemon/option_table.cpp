@@ -76,6 +76,11 @@ constexpr OptionSpec kOptions[] = {
      "Call the nodes of -connect and -addnode; the RPC setnetworkactive changes it (default: 1)"},
     {"bantime", "<n>", source, integer,
      "Seconds that a ban by the RPC setban lasts when it names no end (default: 86400)", 1, 1LL << 32},
+    {"startat", "<where>", source, text,
+     "Where the blocks of an empty data directory begin: genesis, or tip: all headers, then the last 288 "
+     "blocks "
+     "and what follows, for notifications within minutes; there are no coins and no mempool then. A start "
+     "without it makes the store a whole one (default: genesis)"},
     {"timeout", "<n>", source, integer, "Milliseconds that the connection to a node may take (default: 5000)",
      1, 1 << 30},
     {"peertimeout", "<n>", source, integer,

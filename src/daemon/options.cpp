@@ -254,6 +254,25 @@ Result<PruneOptions> prune_options(const Settings& settings, const NodeOptions& 
     return prune;
 }
 
+/// -startat, and what does not go with it.
+Result<bool> starts_at_tip(const Settings& settings, const NodeOptions& options) {
+    const std::string where = settings.text("startat").value_or("genesis");
+    if (where == "genesis") return false;
+    if (where != "tip")
+        return fail(Errc::invalid_argument, fmt::format("-startat={}: there are genesis and tip.", where));
+    if (options.tx_index)
+        return fail(Errc::invalid_argument,
+                    "-txindex needs every block, and -startat=tip fetches the newest only: "
+                    "leave one of them out.");
+    if (options.sources.any())
+        return fail(Errc::invalid_argument,
+                    "-importblocks and -loadblock bring blocks from genesis on, and "
+                    "-startat=tip begins at the tip: leave one of them out.");
+    if (settings.list("connect").empty() && settings.list("addnode").empty())
+        return fail(Errc::invalid_argument, "-startat=tip fetches blocks from a node: give -connect=<node>.");
+    return true;
+}
+
 std::vector<std::string> given_lines(const Settings& settings, std::string_view network) {
     std::vector<std::string> lines;
     const auto place = [&](SettingSource source) -> std::string {
@@ -320,6 +339,9 @@ Result<NodeOptions> read_options(const Settings& command_line) {
     auto sources = source_options(settings, params);
     if (!sources) return forward_error(sources);
     options.sources = std::move(*sources);
+    const auto at_tip = starts_at_tip(settings, options);
+    if (!at_tip) return std::unexpected(at_tip.error());
+    options.start_at_tip = *at_tip;
     auto mempool = read_mempool_settings(settings, params);
     if (!mempool) return forward_error(mempool);
     options.mempool = *mempool;

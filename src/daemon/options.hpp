@@ -100,6 +100,7 @@ struct NodeOptions {
     std::uint64_t coin_bytes = std::uint64_t{450} << 20;
     bool tx_index = false;  ///< -txindex
     PruneOptions prune;
+    bool start_at_tip = false;  ///< -startat=tip
     std::size_t open_segments = 128;
     std::size_t block_cache_bytes = std::size_t{64} << 20;
     std::size_t event_memory = std::size_t{64} << 20;

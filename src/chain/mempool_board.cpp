@@ -90,6 +90,14 @@ std::optional<MempoolRow> MempoolBoard::find(const Txid& txid) const {
     return *row;
 }
 
+std::optional<MempoolRow> MempoolBoard::find(const Wtxid& wtxid) const {
+    const MutexLock lock(rows_mutex_);
+    catch_up();
+    const MempoolRow* const row = rows_.find(wtxid);
+    if (row == nullptr) return std::nullopt;
+    return *row;
+}
+
 std::optional<MempoolRowDetails> MempoolBoard::details(const Txid& txid) const {
     const MutexLock lock(rows_mutex_);
     catch_up();

@@ -70,6 +70,8 @@ class MempoolBoard final : public MempoolCoinView {
         BLOCKPUB_EXCLUDES(rows_mutex_, news_mutex_);
     [[nodiscard]] std::optional<MempoolRow> find(const Txid& txid) const
         BLOCKPUB_EXCLUDES(rows_mutex_, news_mutex_);
+    [[nodiscard]] std::optional<MempoolRow> find(const Wtxid& wtxid) const
+        BLOCKPUB_EXCLUDES(rows_mutex_, news_mutex_);
     [[nodiscard]] std::optional<MempoolRowDetails> details(const Txid& txid) const
         BLOCKPUB_EXCLUDES(rows_mutex_, news_mutex_);
     /// All that it depends on, or that depends on it, by txid, without itself; nothing when it is not here.

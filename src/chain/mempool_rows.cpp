@@ -41,6 +41,7 @@ void MempoolRows::put(MempoolRow row) {
     const TransactionRef transaction = row.transaction;
     const auto [place, fresh] = rows_.insert_or_assign(transaction->txid(), std::move(row));
     if (!fresh) return;
+    by_wtxid_.insert_or_assign(transaction->wtxid(), transaction->txid());
     for (const Outpoint& outpoint : transaction->spends())
         spenders_.insert_or_assign(outpoint, transaction->txid());
 }
@@ -48,6 +49,7 @@ void MempoolRows::put(MempoolRow row) {
 void MempoolRows::take(const Txid& txid) {
     const auto found = rows_.find(txid);
     if (found == rows_.end()) return;
+    by_wtxid_.erase(found->second.transaction->wtxid());
     for (const Outpoint& outpoint : found->second.transaction->spends()) {
         const auto spent = spenders_.find(outpoint);
         if (spent != spenders_.end() && spent->second == txid) spenders_.erase(spent);
@@ -58,6 +60,11 @@ void MempoolRows::take(const Txid& txid) {
 const MempoolRow* MempoolRows::find(const Txid& txid) const {
     const auto found = rows_.find(txid);
     return found == rows_.end() ? nullptr : &found->second;
+}
+
+const MempoolRow* MempoolRows::find(const Wtxid& wtxid) const {
+    const auto found = by_wtxid_.find(wtxid);
+    return found == by_wtxid_.end() ? nullptr : find(found->second);
 }
 
 std::optional<Txid> MempoolRows::spender(const Outpoint& outpoint) const {

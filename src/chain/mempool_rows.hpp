@@ -42,6 +42,7 @@ class MempoolRows {
     void put(MempoolRow row);
     void take(const Txid& txid);
     [[nodiscard]] const MempoolRow* find(const Txid& txid) const;
+    [[nodiscard]] const MempoolRow* find(const Wtxid& wtxid) const;
     [[nodiscard]] std::optional<Txid> spender(const Outpoint& outpoint) const;
     [[nodiscard]] std::set<Txid> parents(const MempoolRow& row) const;
     [[nodiscard]] std::set<Txid> children(const MempoolRow& row) const;
@@ -57,6 +58,7 @@ class MempoolRows {
 
  private:
     std::unordered_map<Txid, MempoolRow> rows_;
+    std::unordered_map<Wtxid, Txid> by_wtxid_;
     std::unordered_map<Outpoint, Txid> spenders_;
 };
 

@@ -106,9 +106,13 @@ struct PeerRow {
     std::int64_t synced_headers = -1;      ///< height of the last header in common
     std::int64_t synced_blocks = -1;       ///< height of the last block in common
     std::vector<std::uint32_t> in_flight;  ///< heights
+    bool inbound = false;                  ///< it came; all others were called
+    bool relays_transactions = false;      ///< it is told of transactions
+    bool wants_headers = false;            ///< new blocks are announced to it by their headers
+    std::vector<std::string> permissions;  ///< by name
 };
 
-/// The nodes that are followed.
+/// The nodes that are followed, and those that are served.
 /// Thread safety: from any thread. Blocking: never.
 class PeerList {
  public:
@@ -135,12 +139,27 @@ class PeerList {
         std::uint64_t silent = 0;    ///< ended because the node did not answer in time
         std::uint64_t faulty = 0;    ///< ended because the node sent what no honest one sends
     };
+    /// -maxuploadtarget. Units: bytes, seconds.
+    struct Upload {
+        std::uint64_t target = 0;  ///< 0: no limit
+        bool reached = false;
+        bool serves_history = true;
+        std::uint64_t bytes_left = 0;
+        std::int64_t time_left = 0;
+    };
+    struct Listening {
+        std::string address;
+        std::uint16_t port = 0;
+    };
     virtual ~PeerList() = default;
     /// Those that have shaken hands, as of a second ago at most.
     [[nodiscard]] virtual std::vector<PeerRow> rows() const = 0;
     [[nodiscard]] virtual Totals totals() const = 0;
     [[nodiscard]] virtual Lag lag() const { return {}; }
     [[nodiscard]] virtual Counters counters() const { return {}; }
+    [[nodiscard]] virtual Upload upload() const { return {}; }
+    /// Where peers can connect to.
+    [[nodiscard]] virtual std::vector<Listening> listening() const { return {}; }
 };
 
 struct MineRequest {

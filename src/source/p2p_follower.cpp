@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
 namespace blockpub {
@@ -75,12 +74,11 @@ std::unique_ptr<PeerConnection> Follower::dial(const PeerAddress& address,
 }
 
 PeerSessionOptions Follower::session_options() {
-    std::random_device random;
     PeerSessionOptions session;
     session.magic = params_.magic;
     session.timeout = options_.peer_timeout;
     session.version.time = clock_.now_seconds();
-    session.version.nonce = std::uint64_t{random()} << 32 | random();
+    session.version.nonce = options_.nonce;
     session.version.user_agent = options_.user_agent;
     session.version.start_height = static_cast<std::int32_t>(chain_.status().tip.height.value);
     session.version.relay = false;

@@ -29,6 +29,7 @@ struct FollowerOptions {
     std::chrono::milliseconds connect_timeout{5000};
     std::chrono::milliseconds peer_timeout{60'000};
     std::string user_agent;
+    std::uint64_t nonce = 0;  ///< tells us from others
     std::chrono::milliseconds progress_every{5000};
     BlockDownloads::Limits limits;
 };

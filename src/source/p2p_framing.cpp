@@ -53,13 +53,22 @@ std::optional<MessageName> MessageName::decode(ByteSpan bytes) {
     return name;
 }
 
+std::array<std::uint8_t, kMessageHeadSize> encode_message_head(std::uint32_t magic, std::string_view name,
+                                                               std::size_t payload_size,
+                                                               std::uint32_t checksum) {
+    BLOCKPUB_CHECK(payload_size <= kMaxPayload);
+    std::array<std::uint8_t, kMessageHeadSize> head{};
+    write_le<std::uint32_t>(head.data(), magic);
+    std::memcpy(head.data() + kNameAt, MessageName(name).bytes().data(), kNameSize);
+    write_le<std::uint32_t>(head.data() + kLengthAt, static_cast<std::uint32_t>(payload_size));
+    write_le<std::uint32_t>(head.data() + kChecksumAt, checksum);
+    return head;
+}
+
 std::vector<std::uint8_t> encode_message(std::uint32_t magic, std::string_view name, ByteSpan payload) {
-    BLOCKPUB_CHECK(payload.size() <= kMaxPayload);
+    const auto head = encode_message_head(magic, name, payload.size(), checksum_of(payload));
     std::vector<std::uint8_t> out(kMessageHeadSize + payload.size());
-    write_le<std::uint32_t>(out.data(), magic);
-    std::memcpy(out.data() + kNameAt, MessageName(name).bytes().data(), kNameSize);
-    write_le<std::uint32_t>(out.data() + kLengthAt, static_cast<std::uint32_t>(payload.size()));
-    write_le<std::uint32_t>(out.data() + kChecksumAt, checksum_of(payload));
+    std::ranges::copy(head, out.begin());
     std::ranges::copy(payload, out.begin() + kMessageHeadSize);
     return out;
 }
@@ -90,13 +99,17 @@ Result<std::optional<PeerMessage>> MessageFramer::take(ByteSpan& input) {
 Result<void> MessageFramer::check_magic() const {
     const auto magic = read_le<std::uint32_t>(head_.data());
     if (magic == magic_) return {};
+    const std::string other = name_of_magic(magic);
+    if (side_ == PeerSide::came && !other.empty()) {
+        return fail(Errc::corrupt, fmt::format("it speaks the protocol of chain {}, and chain {} is served",
+                                               other, name_of_magic(magic_)));
+    }
     if (std::string_view(reinterpret_cast<const char*>(head_.data()), kMagicSize) == "HTTP") {
         return fail(
             Errc::corrupt,
             "it answers in HTTP: that is a node's RPC port; give -connect its P2P port (8333, testnet4 "
             "48333, signet 38333, regtest 18444)");
     }
-    const std::string other = name_of_magic(magic);
     if (!other.empty()) {
         return fail(Errc::corrupt,
                     fmt::format("it is a node of chain {}, and chain {} is followed here: give "

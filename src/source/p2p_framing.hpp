@@ -40,9 +40,17 @@ struct PeerMessage {
     SharedBytes payload;
 };
 
+/// What goes in front of a payload. Requires: at most 12 characters of name, kMaxPayload bytes.
+[[nodiscard]] std::array<std::uint8_t, kMessageHeadSize> encode_message_head(std::uint32_t magic,
+                                                                             std::string_view name,
+                                                                             std::size_t payload_size,
+                                                                             std::uint32_t checksum);
 /// A message, ready to be sent. Requires: at most 12 characters of name, kMaxPayload bytes.
 [[nodiscard]] std::vector<std::uint8_t> encode_message(std::uint32_t magic, std::string_view name,
                                                        ByteSpan payload);
+
+/// Who has made the connection, for words of advice.
+enum class PeerSide : std::uint8_t { called, came };
 
 /// Takes a stream of bytes apart into messages.
 ///
@@ -53,7 +61,8 @@ struct PeerMessage {
 class MessageFramer {
  public:
     /// `magic`: what each message begins with, as read little-endian.
-    explicit MessageFramer(std::uint32_t magic) : magic_(magic) {}
+    explicit MessageFramer(std::uint32_t magic, PeerSide side = PeerSide::called)
+        : magic_(magic), side_(side) {}
 
     /// Takes bytes from the front of `input` until one message is whole, or all are taken.
     [[nodiscard]] Result<std::optional<PeerMessage>> take(ByteSpan& input);
@@ -66,6 +75,7 @@ class MessageFramer {
     [[nodiscard]] Result<PeerMessage> finish();
 
     const std::uint32_t magic_;
+    const PeerSide side_;
     std::array<std::uint8_t, kMessageHeadSize> head_{};
     std::size_t head_size_ = 0;
     MessageName name_;

@@ -27,9 +27,9 @@ std::size_t raise_descriptor_limit() {
     return static_cast<std::size_t>(std::min(limit.rlim_cur, kLimitWanted));
 }
 
-Result<DescriptorBudget> share_descriptors(std::size_t limit, std::size_t segments) {
+Result<DescriptorBudget> share_descriptors(std::size_t limit, std::size_t segments, std::size_t peers) {
     DescriptorBudget budget{.limit = limit, .base = kBase, .segments = segments};
-    const std::size_t required = kBase + segments + 2 * kFewestConnections;
+    const std::size_t required = kBase + segments + (peers == 0 ? 2 : 3) * kFewestConnections;
     if (limit < required) {
         return fail(
             Errc::limit,
@@ -37,7 +37,9 @@ Result<DescriptorBudget> share_descriptors(std::size_t limit, std::size_t segmen
                         "(ulimit -n) or lower -opensegments.",
                         limit, required));
     }
-    const std::size_t rest = limit - kBase - segments;
+    const std::size_t shared = limit - kBase - segments;
+    budget.peers = std::min(peers, shared / 3);
+    const std::size_t rest = shared - budget.peers;
     budget.http = std::min(rest / 2, kMostHttp);
     budget.zmq = rest - budget.http;
     return budget;
@@ -46,8 +48,8 @@ Result<DescriptorBudget> share_descriptors(std::size_t limit, std::size_t segmen
 std::string DescriptorBudget::text() const {
     return fmt::format(
         "Using at most {} file descriptors: {} for block segments, {} for JSON-RPC connections, {} for "
-        "subscribers, {} for the rest",
-        limit, segments, http, zmq, base);
+        "subscribers, {} for peers, {} for the rest",
+        limit, segments, http, zmq, peers, base);
 }
 
 }  // namespace blockpub

@@ -37,6 +37,8 @@ constexpr std::string_view group_title(OptionGroup group) {
             return "Chain selection and rules:";
         case source:
             return "Where blocks come from, and go to:";
+        case peers:
+            return "Serving peers:";
         case storage:
             return "Store and memory:";
         case mempool:

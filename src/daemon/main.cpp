@@ -55,7 +55,9 @@ ExitStatus run_node(NodeOptions options, BackgroundReport background) {
         options.log.terminal = &terminal.emplace(STDOUT_FILENO);
     NodeHooks hooks;
     hooks.progress = options.log.terminal;
-    auto descriptors = share_descriptors(raise_descriptor_limit(), options.open_segments);
+    auto descriptors =
+        share_descriptors(raise_descriptor_limit(), options.open_segments,
+                          options.listen.endpoints.empty() ? 0 : options.listen.max_connections);
     if (!descriptors) return refuse(descriptors.error());
     auto log_file = LogFile::open(options.log);
     if (!log_file) return refuse(log_file.error());
@@ -66,6 +68,7 @@ ExitStatus run_node(NodeOptions options, BackgroundReport background) {
     };
     log_start(log, options, *descriptors);
     options.rpc.max_connections = std::min(options.rpc.max_connections, descriptors->http);
+    options.listen.max_connections = std::min(options.listen.max_connections, descriptors->peers);
     options.version = BLOCKPUB_VERSION;
 
     const auto pid_file = PidFile::write(options.pid_file);

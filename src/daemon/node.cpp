@@ -14,6 +14,9 @@
 #include "query/block_material.hpp"
 #include "query/rpc_server.hpp"
 #include "source/miner.hpp"
+#include "source/p2p_all_control.hpp"
+#include "source/p2p_all_peers.hpp"
+#include "source/p2p_server.hpp"
 #include "source/p2p_source.hpp"
 #include "store/cached_reader.hpp"
 #include "store/coin_store.hpp"
@@ -22,6 +25,7 @@
 
 #include <chrono>
 #include <optional>
+#include <random>
 
 namespace blockpub {
 namespace {
@@ -50,6 +54,11 @@ Error with_remedy(Error error, const std::filesystem::path& directory) {
 /// The block cache's share of -opensegments: it holds segments open that the store would close.
 std::size_t segments_of_cache(std::size_t open_segments) {
     return open_segments / 4;
+}
+
+std::uint64_t random_nonce() {
+    std::random_device random;
+    return std::uint64_t{random()} << 32 | random();
 }
 
 constexpr std::string_view kWaysToGiveBlocks =
@@ -94,6 +103,7 @@ class RunningNode final : public Node {
     Result<void> start_chain();
     Result<void> serve();
     [[nodiscard]] Result<void> make_follower();
+    void make_server();
     void announce_ready() const;
     void end_sockets(std::optional<Task>& chain_end);
     void wait_for_disk(Task& work, const std::function<std::uint64_t()>& bytes_left) const;
@@ -105,6 +115,7 @@ class RunningNode final : public Node {
     Logger& logger_;
     const Log log_;
     StopRequest& stop_request_;
+    const std::uint64_t nonce_ = random_nonce();  // tells this node from its peers
     Clock clock_;
     // Each borrows from those above it.
     std::unique_ptr<RpcServer> rpc_;
@@ -123,6 +134,10 @@ class RunningNode final : public Node {
     std::unique_ptr<Miner> miner_;
     std::unique_ptr<BanList> bans_;
     std::unique_ptr<P2pSource> p2p_;
+    std::unique_ptr<PeerListener> listener_;  // until the server has it
+    std::unique_ptr<P2pServer> server_;
+    std::unique_ptr<AllPeers> peers_;
+    std::unique_ptr<AllPeerControl> peer_control_;
     std::unique_ptr<StartWork> work_;
     bool ready_ = false;
     bool stopped_ = false;
@@ -133,6 +148,11 @@ class RunningNode final : public Node {
 Result<void> RunningNode::listen() {
     clock_.set_fixed(options_.mocktime);
     if (auto possible = StartWork::check(options_.sources, *options_.params); !possible) return possible;
+    if (!options_.listen.endpoints.empty()) {
+        auto listening = PeerListener::listen(options_.listen.endpoints, logger_);
+        if (!listening) return forward_error(listening);
+        listener_ = std::move(*listening);
+    }
     if (!options_.rpc.server) return {};
     RpcServerOptions rpc;
     rpc.port = options_.rpc.port;
@@ -280,6 +300,9 @@ Result<void> RunningNode::start_chain() {
 Result<void> RunningNode::serve() {
     miner_ = std::make_unique<Miner>(*chain_, *store_, *options_.params, clock_);
     if (auto made = make_follower(); !made) return made;
+    make_server();
+    peers_ = std::make_unique<AllPeers>(&p2p_->peers(), server_.get());
+    peer_control_ = std::make_unique<AllPeerControl>(p2p_->control(), server_.get());
     if (rpc_) {
         RpcContext context;
         context.store = store_.get();
@@ -302,8 +325,8 @@ Result<void> RunningNode::serve() {
         context.mempool_keeper = &mempool_->keeper();
         context.mempool_coins = &mempool_->board();
         context.tx_index = tx_index_.get();
-        context.peers = &p2p_->peers();
-        context.peer_control = &p2p_->control();
+        context.peers = peers_.get();
+        context.peer_control = peer_control_.get();
         context.bans = bans_.get();
         context.ban_time = options_.sources.ban_time;
         context.bus = bus_.get();
@@ -317,6 +340,7 @@ Result<void> RunningNode::serve() {
     mempool_->load(stop_request_);
     announce_ready();
     p2p_->start();
+    if (server_) server_->start();
     ready_ = true;
     hooks_->run_startup();
     return {};
@@ -334,10 +358,36 @@ Result<void> RunningNode::make_follower() {
     follow.bans = bans_.get();
     follow.connect_timeout = options_.sources.connect_timeout;
     follow.peer_timeout = options_.sources.peer_timeout;
+    follow.nonce = nonce_;
     follow.user_agent = fmt::format("/blockpub:{}/", options_.version);
     p2p_ = std::make_unique<P2pSource>(std::move(follow), options_.sources.add_node, *chain_,
                                        *options_.params, clock_, logger_, node_hooks_.progress);
     return {};
+}
+
+void RunningNode::make_server() {
+    if (!listener_) return;
+    PeerServerOptions serve;
+    serve.max_peers = options_.listen.max_connections;
+    serve.whitelist = options_.listen.whitelist;
+    serve.upload_target = options_.listen.upload_target;
+    serve.peer_timeout = options_.sources.peer_timeout;
+    serve.user_agent = fmt::format("/blockpub:{}/", options_.version);
+    serve.nonce = nonce_;
+    serve.bans = bans_.get();
+    serve.active = options_.sources.network_active;
+    serve.prunes = options_.prune.mode != PruneOptions::Mode::off;
+    for (const PeerListener::Bound& bound : listener_->addresses())
+        log_.info("Serving peers at {}", bound.text());
+    server_ = std::make_unique<P2pServer>(std::move(serve), std::move(listener_),
+                                          PeerServerParts{.store = *store_,
+                                                          .blocks = *blocks_,
+                                                          .chain = *chain_,
+                                                          .mempool = mempool_->board(),
+                                                          .bus = *bus_,
+                                                          .params = *options_.params,
+                                                          .clock = clock_,
+                                                          .logger = logger_});
 }
 
 void RunningNode::announce_ready() const {
@@ -391,6 +441,7 @@ void RunningNode::end_sockets(std::optional<Task>& chain_end) {
     std::optional<Task> replies;
     if (hooks_ && ready_) commands.emplace("shutdownnotify", [this] { hooks_->run_shutdown(); });
     if (work_) work_->request_stop();
+    if (server_) server_->stop();
     if (p2p_) p2p_->stop();
     if (miner_) miner_->stop();
     if (commands) (void)commands->wait_until(began + kCommandsAlone);
@@ -449,6 +500,10 @@ ExitStatus RunningNode::stop() {
     exit_status_ = status_of_end();
     work_.reset();
     rpc_.reset();
+    peer_control_.reset();
+    peers_.reset();
+    server_.reset();
+    listener_.reset();
     p2p_.reset();
     bans_.reset();
     miner_.reset();

@@ -87,12 +87,40 @@ constexpr OptionSpec kOptions[] = {
      "Seconds that a node may take for the handshake, and may be silent when it was asked for blocks "
      "(default: 60)",
      1, 1 << 20},
-    {"listen", "", source, flag,
-     "0 is taken, as in bitcoind. This version accepts no peers, so 1 is refused"},
     {"maxwaitingblocks", "<n>", source, integer,
      "Disk for blocks whose parent is not here yet, in MiB; more let an import come in a wilder order "
      "(default: 4096)",
      16, 1 << 20},
+
+    {"listen", "", peers, flag,
+     "Serve headers, blocks and the mempool's transactions to the nodes and indexers that connect (default: "
+     "0, or 1 "
+     "with -bind or -whitebind)"},
+    {"port", "<port>", peers, integer,
+     "Port to listen on for peers (default: 8373, testnet3 18373, testnet4 48373, signet 38373, regtest "
+     "18484)",
+     0, 65535, true},
+    {"bind", "<addr>[:port]", peers, list,
+     "Address to listen on for peers, IPv6 as [<addr>]:<port> (default: every address; may be repeated)",
+     kNoMinimum, kNoMaximum, true},
+    {"whitebind", "<[permissions@]addr:port>", peers, list,
+     "Listen on an address, and give permissions to the peers that come to it: noban, mempool, download, "
+     "relay, "
+     "forcerelay, addr, bloomfilter or all, with commas between (default: download,noban,mempool,relay; may "
+     "be "
+     "repeated)",
+     kNoMinimum, kNoMaximum, true},
+    {"whitelist", "<[permissions@]network>", peers, list,
+     "Give permissions to the peers that come from an address or a network, such as 1.2.3.0/24; names as for "
+     "-whitebind (may be repeated)"},
+    {"maxconnections", "<n>", peers, integer,
+     "Peers that may be connected here at once; further ones are refused (default: 125)", 0, 1 << 16},
+    {"maxuploadtarget", "<n>", peers, text,
+     "Bytes that peers should get in 24 hours, in MiB or with a unit k, K, m, M, g, G, t or T (lower case "
+     "counts thousands, "
+     "upper case 1024s): beyond it blocks of more than a week ago go to peers with the permission download "
+     "alone; 0 "
+     "for no limit (default: 0)"},
 
     {"segmentsize", "<n>", storage, integer,
      "Size of a block segment file in MiB, for new ones; larger ones mean fewer files and coarser pruning "
@@ -265,7 +293,6 @@ constexpr std::string_view kForeign[] = {
     "asmap",
     "assumevalid",
     "avoidpartialspends",
-    "bind",
     "blockfilterindex",
     "blockmaxweight",
     "blockmintxfee",
@@ -314,13 +341,11 @@ constexpr std::string_view kForeign[] = {
     "logsourcelocations",
     "logthreadnames",
     "maxapsfee",
-    "maxconnections",
     "maxorphantx",
     "maxreceivebuffer",
     "maxsendbuffer",
     "maxsigcachesize",
     "maxtxfee",
-    "maxuploadtarget",
     "min",
     "mintxfee",
     "natpmp",
@@ -331,7 +356,6 @@ constexpr std::string_view kForeign[] = {
     "peerblockfilters",
     "peerbloomfilters",
     "persistmempoolv1",
-    "port",
     "printpriority",
     "privdb",
     "proxy",
@@ -370,8 +394,6 @@ constexpr std::string_view kForeign[] = {
     "walletnotify",
     "walletrbf",
     "walletrejectlongchains",
-    "whitebind",
-    "whitelist",
     "whitelistforcerelay",
     "whitelistrelay",
     "zapwallettxes",

@@ -17,7 +17,7 @@ enum class OptionKind : std::uint8_t {
     list,     ///< may be given many times, and all count
 };
 
-enum class OptionGroup : std::uint8_t { general, chain, source, storage, mempool, rpc, zmq, log };
+enum class OptionGroup : std::uint8_t { general, chain, source, peers, storage, mempool, rpc, zmq, log };
 
 /// One option that blockpub knows, for parsing, `-help` and docs/operations.md alike.
 struct OptionSpec {

@@ -19,15 +19,6 @@ constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kSmallestSegment = 16 * kMiB;
 
 Result<void> refuse_what_is_not_there(const Settings& settings, ChainKind chain) {
-    constexpr std::string_view kWays =
-        "-connect=<node>, -importblocks=<dir>, -loadblock=<file> or the RPC submitblock";
-    const auto listen = settings.source_of("listen");
-    if (settings.flag("listen", false) &&
-        (*listen == SettingSource::command_line || *listen == SettingSource::own_section)) {
-        return fail(Errc::invalid_argument,
-                    fmt::format("{}: this version accepts no peers; give -listen=0, and blocks by {}.",
-                                settings.find("listen")->origin, kWays));
-    }
     if (chain == ChainKind::signet && settings.text("signetchallenge")) {
         return fail(Errc::invalid_argument,
                     "-signetchallenge: only the default signet is followed; leave the option out.");
@@ -45,7 +36,6 @@ void warn_of_no_effect(const Settings& settings, std::string_view network,
     once("blocksdir", "blocks are kept in the data directory; move it with -datadir=<dir>.");
     once("reindex", "nothing is rebuilt; to begin anew give an empty -datadir=<dir> and import again.");
     once("alertnotify", "this version never runs it.");
-    if (settings.flag("listen", false)) foreign.emplace_back("listen");
     if (!foreign.empty()) {
         warnings.push_back(
             fmt::format("Options of bitcoind that blockpub has no use for: {}", fmt::join(foreign, ", ")));
@@ -342,6 +332,10 @@ Result<NodeOptions> read_options(const Settings& command_line) {
     const auto at_tip = starts_at_tip(settings, options);
     if (!at_tip) return std::unexpected(at_tip.error());
     options.start_at_tip = *at_tip;
+    const bool node_file = fs::path(options.config_file).filename() == "bitcoin.conf";
+    auto listen = read_listen_settings(settings, params, node_file, options.warnings);
+    if (!listen) return forward_error(listen);
+    options.listen = std::move(*listen);
     auto mempool = read_mempool_settings(settings, params);
     if (!mempool) return forward_error(mempool);
     options.mempool = *mempool;

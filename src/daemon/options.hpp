@@ -2,6 +2,7 @@
 #pragma once
 
 #include "chain/chain.hpp"
+#include "daemon/listen_settings.hpp"
 #include "daemon/log_file.hpp"
 #include "daemon/mempool_settings.hpp"
 #include "daemon/settings.hpp"
@@ -86,6 +87,7 @@ struct NodeOptions {
     LogOptions log;
     CommandOptions commands;
     SourceOptions sources;
+    ListenSettings listen;
     RpcOptions rpc;
     MempoolSettings mempool;
     std::vector<ZmqOption> zmq;

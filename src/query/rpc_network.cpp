@@ -47,6 +47,23 @@ void write_networks(JsonWriter& out) {
     out.end_array();
 }
 
+/// Those that were named; of a listener on every address there is no telling which one peers know.
+void write_local_addresses(JsonWriter& out, const RpcContext& context) {
+    constexpr int kBoundScore = 2;  // as bitcoind values what it was told to bind to
+    out.key("localaddresses");
+    out.begin_array();
+    if (context.peers != nullptr) {
+        for (const PeerList::Listening& listening : context.peers->listening()) {
+            out.begin_object();
+            out.member("address", std::string_view(listening.address));
+            out.member("port", listening.port);
+            out.member("score", kBoundScore);
+            out.end_object();
+        }
+    }
+    out.end_array();
+}
+
 RpcOutcome get_network_info(const RpcContext& context, const RpcCall& call) {
     JsonWriter& out = call.result;
     out.begin_object();
@@ -64,10 +81,12 @@ RpcOutcome get_network_info(const RpcContext& context, const RpcCall& call) {
     out.member("localrelay", true);
     out.member("timeoffset", 0);
     out.member("networkactive", context.peer_control == nullptr || context.peer_control->active());
-    const std::size_t peers = context.peers == nullptr ? 0 : context.peers->rows().size();
-    out.member("connections", std::uint64_t{peers});
-    out.member("connections_in", 0);
-    out.member("connections_out", std::uint64_t{peers});
+    const std::vector<PeerRow> peers =
+        context.peers == nullptr ? std::vector<PeerRow>() : context.peers->rows();
+    const auto inbound = static_cast<std::uint64_t>(std::ranges::count_if(peers, &PeerRow::inbound));
+    out.member("connections", std::uint64_t{peers.size()});
+    out.member("connections_in", inbound);
+    out.member("connections_out", peers.size() - inbound);
     write_networks(out);
     FeeRate relay = kRelayFee;
     FeeRate incremental = kRelayFee;
@@ -80,9 +99,7 @@ RpcOutcome get_network_info(const RpcContext& context, const RpcCall& call) {
     out.amount(relay.per_kvb);
     out.key("incrementalfee");
     out.amount(incremental.per_kvb);
-    out.key("localaddresses");
-    out.begin_array();
-    out.end_array();
+    write_local_addresses(out, context);
     write_warnings(out, context);
     out.member("blockpub", std::string_view(context.version));
     out.end_object();
@@ -151,7 +168,14 @@ void add_network_methods(std::vector<RpcMethod>& methods, const RpcContext& cont
             "  \"relayfee\" : n,                         (numeric) least fee rate, in BTC for 1000 virtual "
             "bytes\n"
             "  \"incrementalfee\" : n,                   (numeric) least step between fee rates, likewise\n"
-            "  \"localaddresses\" : [],                  (json array) empty\n"
+            "  \"localaddresses\" : [                    (json array) where peers can come to (-bind)\n"
+            "    {                                     (json object)\n"
+            "      \"address\" : \"str\",                  (string) an address\n"
+            "      \"port\" : n,                         (numeric) its port\n"
+            "      \"score\" : n                         (numeric) 2\n"
+            "    },\n"
+            "    ...\n"
+            "  ],\n"
             "  \"warnings\" : [                          (json array) what an operator should look at\n"
             "    \"str\",                                (string) a sentence\n"
             "    ...\n"

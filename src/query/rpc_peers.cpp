@@ -68,7 +68,7 @@ void write_connection(JsonWriter& out, const PeerRow& row) {
     out.member("addrbind", std::string_view(row.local_address));
     out.member("network", network_of(row));
     write_services(out, row.services);
-    out.member("relaytxes", false);
+    out.member("relaytxes", row.relays_transactions);
     out.member("lastsend", row.last_sent);
     out.member("lastrecv", row.last_received);
     out.member("last_transaction", std::int64_t{0});
@@ -87,7 +87,7 @@ void write_peer(JsonWriter& out, const PeerRow& row) {
     write_connection(out, row);
     out.member("version", row.protocol);
     out.member("subver", std::string_view(plain_text(row.user_agent)));
-    out.member("inbound", false);
+    out.member("inbound", row.inbound);
     out.member("bip152_hb_to", false);
     out.member("bip152_hb_from", false);
     out.member("startingheight", row.start_height);
@@ -103,12 +103,13 @@ void write_peer(JsonWriter& out, const PeerRow& row) {
     out.member("addr_rate_limited", std::int64_t{0});
     out.key("permissions");
     out.begin_array();
+    for (const std::string& name : row.permissions) out.string(name);
     out.end_array();
     out.key("minfeefilter");
     out.amount(row.fee_filter);
     write_counts(out, "bytessent_per_msg", row.sent_by_message);
     write_counts(out, "bytesrecv_per_msg", row.received_by_message);
-    out.member("connection_type", "manual");
+    out.member("connection_type", row.inbound ? "inbound" : "manual");
     out.member("transport_protocol_type", "v1");
     out.member("session_id", "");
     out.end_object();
@@ -123,6 +124,7 @@ RpcOutcome get_peer_info(const RpcContext& context, const RpcCall& call) {
 
 RpcOutcome get_net_totals(const RpcContext& context, const RpcCall& call) {
     const PeerList::Totals totals = context.peers == nullptr ? PeerList::Totals() : context.peers->totals();
+    const PeerList::Upload upload = context.peers == nullptr ? PeerList::Upload() : context.peers->upload();
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     JsonWriter& out = call.result;
     out.begin_object();
@@ -133,11 +135,11 @@ RpcOutcome get_net_totals(const RpcContext& context, const RpcCall& call) {
     out.key("uploadtarget");
     out.begin_object();
     out.member("timeframe", kUploadCycle);
-    out.member("target", std::int64_t{0});
-    out.member("target_reached", false);
-    out.member("serve_historical_blocks", true);
-    out.member("bytes_left_in_cycle", std::int64_t{0});
-    out.member("time_left_in_cycle", std::int64_t{0});
+    out.member("target", upload.target);
+    out.member("target_reached", upload.reached);
+    out.member("serve_historical_blocks", upload.serves_history);
+    out.member("bytes_left_in_cycle", upload.bytes_left);
+    out.member("time_left_in_cycle", upload.time_left);
     out.end_object();
     out.end_object();
     return {};
@@ -148,7 +150,7 @@ constexpr std::string_view kPeerInfoResult =
     "[                                          (json array)\n"
     "  {                                        (json object)\n"
     "    \"id\" : n,                              (numeric) number of the peer\n"
-    "    \"addr\" : \"str\",                        (string) where it was called\n"
+    "    \"addr\" : \"str\",                        (string) where it was called, or came from\n"
     "    \"addrbind\" : \"str\",                    (string) our side of the connection\n"
     "    \"network\" : \"str\",                     (string) ipv4, ipv6 or not_publicly_routable\n"
     "    \"services\" : \"hex\",                    (string) its services, as bits\n"
@@ -170,10 +172,13 @@ constexpr std::string_view kPeerInfoResult =
     "    \"synced_headers\" : n,                  (numeric) height of its last header that is here\n"
     "    \"synced_blocks\" : n,                   (numeric) height of its last block that is here\n"
     "    \"inflight\" : [ n, ... ],               (json array) heights of blocks that it was asked for\n"
+    "    \"inbound\" : true|false,             (boolean) whether it came, and is served\n"
+    "    \"relaytxes\" : true|false,           (boolean) whether it is told of transactions\n"
+    "    \"permissions\" : [ \"str\", ... ],     (json array) what -whitelist and -whitebind give it\n"
     "    \"minfeefilter\" : n,                    (numeric) least fee rate that it wants, in BTC/kvB\n"
     "    \"bytessent_per_msg\" : { ... },         (json object) bytes by message\n"
     "    \"bytesrecv_per_msg\" : { ... },         (json object) likewise\n"
-    "    \"connection_type\" : \"str\",             (string) manual\n"
+    "    \"connection_type\" : \"str\",             (string) manual (it was called) or inbound\n"
     "    \"transport_protocol_type\" : \"str\"      (string) v1\n"
     "  },                                       and bitcoind's other keys, without meaning here\n"
     "  ...\n"
@@ -201,8 +206,8 @@ void add_peer_methods(std::vector<RpcMethod>& methods, const RpcContext& context
                   "  \"totalbytesrecv\" : n,        (numeric) bytes received\n"
                   "  \"totalbytessent\" : n,        (numeric) bytes sent\n"
                   "  \"timemillis\" : n,            (numeric) the time, in milliseconds since 1970\n"
-                  "  \"uploadtarget\" : { ... }     (json object) without meaning here: nothing is served to "
-                  "peers\n"
+                  "  \"uploadtarget\" : { ... }     (json object) -maxuploadtarget, and what it leaves "
+                  "to blocks of long ago\n"
                   "}\n",
         .handler = [&context](const RpcCall& call) { return get_net_totals(context, call); },
     });

@@ -4,6 +4,9 @@
 #include "daemon/options.hpp"
 #include "node_parts.hpp"
 #include "primitives/block.hpp"
+#include "source/p2p_framing.hpp"
+#include "source/p2p_messages.hpp"
+#include "source/p2p_permissions.hpp"
 
 #include <arpa/inet.h>
 #include <doctest/doctest.h>
@@ -16,7 +19,9 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -86,6 +91,78 @@ std::string result_of(const std::string& body) {
     return body.substr(begin.size(), end - begin.size());
 }
 
+/// A node's peer, as little of one as it takes to ask.
+class Peer {
+ public:
+    explicit Peer(std::uint16_t port) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
+        const timeval limit{.tv_sec = 60, .tv_usec = 0};
+        setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_port = htons(port);
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        REQUIRE(connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+        PeerVersion version;
+        version.nonce = 1;
+        say("version", encode_version(version));
+        say("verack");
+        static_cast<void>(hear("verack"));
+    }
+    ~Peer() { close(fd_); }
+    Peer(const Peer&) = delete;
+    Peer& operator=(const Peer&) = delete;
+
+    void say(std::string_view name, ByteSpan payload = {}) {
+        const auto bytes = encode_message(kMagic, name, payload);
+        REQUIRE(send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size()));
+    }
+    /// The payload of the next message of this name. Nothing when none comes within a minute.
+    [[nodiscard]] std::optional<SharedBytes> hear(std::string_view name) {
+        while (true) {
+            std::uint8_t byte = 0;
+            if (recv(fd_, &byte, 1, 0) != 1) return std::nullopt;
+            ByteSpan one(&byte, 1);
+            auto message = framer_.take(one);
+            REQUIRE(message.has_value());
+            if (*message && (*message)->name.view() == name) return (*message)->payload;
+        }
+    }
+
+ private:
+    static constexpr std::uint32_t kMagic = 0xdab5bffa;  // regtest's
+    const int fd_;
+    MessageFramer framer_{kMagic};
+};
+
+/// All that a peer can ask for.
+void check_peer(Peer& peer, const BuiltBlock& tip, const Txid& in_mempool) {
+    using Hash = decltype(InventoryItem::hash);
+    GetHeaders question;
+    question.locator = {BlockHeader::decode(tip.raw.bytes()).previous};
+    const auto headers = [&](std::string_view name) {
+        peer.say(name, encode_get_headers(question));
+        return peer.hear(name == "getheaders" ? "headers" : "inv");
+    };
+    const auto told = headers("getheaders");
+    REQUIRE_MESSAGE(told.has_value(), "getheaders");
+    CHECK(decode_headers(told->bytes())->front().hash() == tip.hash);
+    CHECK_MESSAGE(headers("getblocks").has_value(), "getblocks");
+    for (const std::uint32_t type :
+         {std::uint32_t{InventoryItem::block}, InventoryItem::block | InventoryItem::witness_flag}) {
+        CAPTURE(type);
+        peer.say("getdata", encode_inventory({{type, Hash(tip.hash.wire_bytes())}}));
+        const auto block = peer.hear("block");
+        REQUIRE(block.has_value());
+        CHECK(block->size() <= tip.raw.size());
+    }
+    peer.say("getdata", encode_inventory({{InventoryItem::transaction, Hash(in_mempool.wire_bytes())}}));
+    CHECK_MESSAGE(peer.hear("tx").has_value(), "tx");
+    peer.say("mempool");
+    CHECK_MESSAGE(peer.hear("inv").has_value(), "mempool");
+    peer.say("ping", encode_nonce(1));
+    CHECK_MESSAGE(peer.hear("pong").has_value(), "ping");
+}
+
 /// Every REST path, with the status it has for the tip.
 void check_rest(std::uint16_t port, const BuiltBlock& tip) {
     const std::string name = tip.hash.display_hex();
@@ -135,6 +212,7 @@ TEST_SUITE("integration.lock_free") {
         options.min_free_disk = 0;
         options.rpc.port = 0;
         options.tx_index = true;
+        options.listen.endpoints = {{.host = "127.0.0.1", .port = 0, .permissions = kMempoolPermission}};
         options.rpc.bind = {"127.0.0.1"};
         options.rpc.rest = true;
         options.mempool.policy.require_standard = false;
@@ -185,6 +263,11 @@ TEST_SUITE("integration.lock_free") {
                 if (heard) break;
             }
         }
+
+        const std::string peer_port = result_of(call(node->rpc_port(), cookie, "getnetworkinfo", "[]"));
+        const std::size_t port_at = peer_port.find(R"("port":)");
+        REQUIRE(port_at != std::string::npos);
+        Peer peer(static_cast<std::uint16_t>(std::stoi(peer_port.substr(port_at + 7))));
 
         Mutex gate;
         MutexLock held_gate(gate);
@@ -283,6 +366,8 @@ TEST_SUITE("integration.lock_free") {
             CHECK_MESSAGE(answer.contains(R"("error":null)"), answer);
         }
         check_rest(node->rpc_port(), tip);
+        CHECK_MESSAGE(peer.hear("inv").has_value(), "the new block is not announced");
+        check_peer(peer, tip, sent.txid());
         CHECK(node->publishers().front().read_failures == 0);
         held_chain.unlock();
         submit_next();

@@ -34,7 +34,7 @@ class Configuration(IntegrationTest):
             # a node's configuration
             server=1
             dbcache=450
-            maxconnections=40
+            maxsigcachesize=40
             [regtest]
             zmqpubhashblock={endpoint}
             [main]
@@ -44,7 +44,7 @@ class Configuration(IntegrationTest):
             ''', 'bitcoin.conf')
         daemon = self.daemon(f'-conf={directory}/bitcoin.conf', topics=())
         self.assertEqual([(r['type'], r['address']) for r in daemon.rpc('getzmqnotifications')], [('pubhashblock', other)])
-        named = [line for line in daemon.console().splitlines() if 'maxconnections' in line and 'arning' in line]
+        named = [line for line in daemon.console().splitlines() if 'maxsigcachesize' in line and 'arning' in line]
         self.assertEqual(len(named), 1, daemon.console())
 
     def test_a_file_in_the_data_directory(self):

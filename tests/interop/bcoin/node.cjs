@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // A bcoin full node on regtest that is told what to do: a JSON object a line on the standard input, { call, ... }, and a
-// JSON answer a line. The argument is its port.
+// JSON answer a line. The arguments are its port, another one, and whom it is to call, if anybody.
 'use strict';
 
 const readline = require('node:readline');
 const bcoin = require('bcoin');
 
 const port = Number(process.argv[2]);
+const from = process.argv[4] || '127.0.0.1:1'; // whom it calls
 const address = bcoin.Address.fromPubkeyhash(Buffer.alloc(20, port % 251));
 const blocks = []; // all that were mined, in order: what is in memory does not outlive the node
 let node = null;
@@ -14,7 +15,7 @@ let node = null;
 async function open() {
     node = new bcoin.FullNode({
         network: 'regtest', memory: true, listen: true, host: '127.0.0.1', port, publicHost: '127.0.0.1',
-        httpPort: Number(process.argv[3]), workers: false, maxOutbound: 1, only: ['127.0.0.1:1'],
+        httpPort: Number(process.argv[3]), workers: false, maxOutbound: 1, only: [from],
     });
     await node.open();
     for (const block of blocks) await node.chain.add(block);
@@ -48,6 +49,10 @@ const calls = {
     },
     async tip() {
         return { height: node.chain.height, hash: node.chain.tip.rhash() };
+    },
+    /** The transactions of its mempool. */
+    async mempool() {
+        return [...node.mempool.map.values()].map((entry) => entry.tx.txid());
     },
     /** Hangs up on everybody. */
     async cut() {

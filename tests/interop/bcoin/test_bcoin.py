@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -52,10 +53,11 @@ def installed():
 class Bcoin:
     """A bcoin in a process of its own."""
 
-    def __init__(self, directory):
+    def __init__(self, directory, *calls):
+        """`calls`: the address of whom it is to call."""
         self.port = harness.free_port()
         environment = {**os.environ, 'NODE_BACKEND': 'js'}
-        self.process = subprocess.Popen(['node', 'node.cjs', str(self.port), str(harness.free_port())], cwd=directory,
+        self.process = subprocess.Popen(['node', 'node.cjs', str(self.port), str(harness.free_port()), *calls], cwd=directory,
                                         env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self.answer() == 'ready'
 
@@ -87,8 +89,8 @@ class Bcoin:
 
 
 class FollowBcoin(IntegrationTest):
-    def bcoin(self):
-        node = Bcoin(installed())
+    def bcoin(self, *calls):
+        node = Bcoin(installed(), *calls)
         self.addCleanup(node.end)
         return node
 
@@ -151,6 +153,36 @@ class FollowBcoin(IntegrationTest):
         self.assertIn(less[-1].hash, [tip['hash'] for tip in daemon.rpc('getchaintips')])
         grown = one.mine(4)
         self.wait_tip(daemon, grown[-1])
+
+    def test_it_takes_its_chain_from_the_daemon(self):
+        """-listen: a chain of more than one message of headers, what is mined on, a transaction, and a reorganization."""
+        port = harness.free_port()
+        chain = regtest.Chain(int(time.time()) - 20_000)
+        blocks = [chain.mine() for _ in range(600)]
+        path = os.path.join(self.temporary_directory(), 'blocks.dat')
+        with open(path, 'wb') as file:
+            file.writelines(regtest.record(block.raw) for block in blocks)
+        daemon = self.daemon('-listen=1', '-bind=127.0.0.1', f'-port={port}', f'-loadblock={path}', '-acceptnonstdtxn=1',
+                             source=None, mocktime=0)
+        self.wait_tip(daemon, blocks[-1])
+        node = self.bcoin(f'127.0.0.1:{port}')
+
+        def wait_bcoin(block):
+            wait_until(lambda: node.call('tip')['hash'] == block.hash, 60, f'block {block.height} in bcoin')
+        wait_bcoin(blocks[-1])
+        row, = daemon.rpc('getpeerinfo')
+        self.assertTrue(row['inbound'])
+        self.assertIn('bcoin', row['subver'])
+        for _ in range(3):
+            daemon.submit(chain.mine())
+            wait_bcoin(chain.tip)
+        tx = regtest.spend(blocks[0].txs[0].txid, 0, regtest.subsidy(1) - 10_000, padding=30)
+        daemon.rpc('sendrawtransaction', tx.raw.hex())
+        wait_until(lambda: node.call('mempool') == [tx.txid], 20, 'the transaction in bcoin')
+        branch = chain.branch(blocks[-1], 4)
+        for block in branch:
+            daemon.rpc('submitblock', block.hex)
+        wait_bcoin(branch[-1])
 
 
 if __name__ == '__main__':

@@ -104,6 +104,17 @@ TEST_SUITE("daemon.descriptors") {
         }
     }
 
+    TEST_CASE("peers have a third of what is shared at most") {
+        const auto few = share_descriptors(1024, 128, 125);
+        REQUIRE(few);
+        CHECK(few->peers == 125);
+        CHECK(few->base + few->segments + few->http + few->zmq + few->peers == 1024);
+        const auto many = share_descriptors(1024, 128, 5000);
+        REQUIRE(many);
+        CHECK(many->peers == (1024 - 128 - many->base) / 3);
+        CHECK(many->base + many->segments + many->http + many->zmq + many->peers == 1024);
+    }
+
     TEST_CASE("a limit too low is refused with the remedy") {
         const auto refused = share_descriptors(255, 128);
         REQUIRE_FALSE(refused);

@@ -5,6 +5,7 @@
 #include "temporary_directory.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -88,10 +89,21 @@ TEST_SUITE("daemon.options") {
              {"-connect=10.0.0.1:port"},
              "-connect=10.0.0.1:port: 10.0.0.1:port is no address of a node: give <host>, <host>:<port> or "
              "[<v6 address>]:<port>."},
-            {"listening",
-             {"-listen=1"},
-             "-listen: this version accepts no peers; give -listen=0, and blocks by -connect=<node>, "
-             "-importblocks=<dir>, -loadblock=<file> or the RPC submitblock."},
+            {"bound and not listening",
+             {"-bind=127.0.0.1", "-listen=0"},
+             "Cannot set -bind or -whitebind together with -listen=0"},
+            {"a name to bind", {"-bind=here"}, "Cannot resolve -bind address: 'here'"},
+            {"whitebind without a port",
+             {"-whitebind=noban@127.0.0.1"},
+             "Need to specify a port with -whitebind: '127.0.0.1'"},
+            {"port 0", {"-listen", "-port=0"}, "Invalid port specified in -port: '0'"},
+            {"a permission that is none", {"-whitelist=king@127.0.0.1"}, "Invalid P2P permission: 'king'"},
+            {"a target that is no number",
+             {"-maxuploadtarget=much"},
+             "Unable to parse -maxuploadtarget: 'much'"},
+            {"a target beyond all numbers",
+             {"-maxuploadtarget=99999999T"},
+             "Unable to parse -maxuploadtarget: '99999999T'"},
             {"another signet",
              {"-signet", "-signetchallenge=51"},
              "-signetchallenge: only the default signet is followed; leave the option out."},
@@ -134,8 +146,8 @@ TEST_SUITE("daemon.options") {
                              "-mocktime=1610000000", "-acceptnonstdtxn=1", "-printtoconsole=0",
                              "-persistmempool=0", "-connect=0", "-maxtipage=100000000"});
         REQUIRE(options);
-        CHECK(options->warnings ==
-              std::vector<std::string>{"Options of bitcoind that blockpub has no use for: port"});
+        CHECK(options->warnings.empty());
+        CHECK(options->listen.endpoints.empty());
         CHECK(options->mocktime == 1610000000);
         CHECK(options->rpc.port == 1234);
         CHECK(options->max_tip_age.count() == 100000000);
@@ -261,7 +273,51 @@ TEST_SUITE("daemon.options") {
         CHECK(options->zmq[0].name == "zmqpubrawblock");
         CHECK(options->zmq[0].value == "tcp://127.0.0.1:29332");
         CHECK(options->coin_bytes == std::uint64_t{4000} << 20);
-        CHECK(warns(*options, "blocksonly, listen"));
+        CHECK(warns(*options, "Options of bitcoind that blockpub has no use for: blocksonly"));
+        CHECK(warns(*options, "listen in bitcoin.conf: taken as said to the node"));
+        CHECK(options->listen.endpoints.empty());
+    }
+
+    TEST_CASE("peers are served where the command line, our file or our section says so") {
+        const auto endpoints = [](const test::TemporaryDirectory& directory,
+                                  std::vector<std::string> arguments) {
+            const auto options = read(directory, arguments);
+            REQUIRE_MESSAGE(options.has_value(), options.error().context);
+            std::string text;
+            for (const PeerEndpoint& endpoint : options->listen.endpoints)
+                text += fmt::format("{}|{}|{} ", endpoint.host, endpoint.port, endpoint.permissions);
+            return text;
+        };
+        const test::TemporaryDirectory none;
+        CHECK(endpoints(none, {}).empty());
+        CHECK(endpoints(none, {"-listen"}) == "|8373|0 ");
+        CHECK(endpoints(none, {"-regtest", "-listen"}) == "|18484|0 ");
+        CHECK(endpoints(none, {"-listen", "-port=5"}) == "|5|0 ");
+        CHECK(endpoints(none, {"-bind=127.0.0.1", "-bind=[::1]:7", "-bind=127.0.0.2:9=onion", "-port=5"}) ==
+              "127.0.0.1|5|0 ::1|7|0 127.0.0.2|9|0 ");
+        CHECK(endpoints(none, {"-whitebind=mempool@127.0.0.1:6"}) ==
+              fmt::format("127.0.0.1|6|{} ", static_cast<std::uint32_t>(kMempoolPermission)));
+        const test::TemporaryDirectory ours;
+        ours.write("blockpub.conf", "listen=1\nport=5\n");
+        CHECK(endpoints(ours, {}) == "|5|0 ");
+        CHECK(endpoints(ours, {"-listen=0"}).empty());
+        const test::TemporaryDirectory shared;
+        shared.write("bitcoin.conf", "listen=1\nport=8333\nbind=10.0.0.1\n[blockpub]\nlisten=1\n");
+        CHECK(endpoints(shared, {}) == "|8373|0 ");
+        CHECK(endpoints(shared, {"-port=6"}) == "|6|0 ");
+    }
+
+    TEST_CASE("an upload target has bitcoind's units") {
+        const test::TemporaryDirectory directory;
+        const auto target = [&](const std::string& text) {
+            return read(directory, {"-maxuploadtarget=" + text})->listen.upload_target;
+        };
+        CHECK(target("0") == 0);
+        CHECK(target("5") == std::uint64_t{5} << 20);
+        CHECK(target("5k") == 5000);
+        CHECK(target("5K") == 5 << 10);
+        CHECK(target("2g") == 2'000'000'000);
+        CHECK(target("3T") == std::uint64_t{3} << 40);
     }
 
     TEST_CASE("a file may choose the chain, and its section then counts") {

@@ -7,6 +7,9 @@
 #include "support/block_builder.hpp"
 #include "support/regtest_chain.hpp"
 
+#include <doctest/doctest.h>
+
+#include <algorithm>
 #include <cstddef>
 #include <future>
 #include <utility>
@@ -56,6 +59,31 @@ inline std::vector<BlockHash> hashes_of(const std::vector<BuiltBlock>& blocks) {
     std::vector<BlockHash> hashes;
     for (const BuiltBlock& block : blocks) hashes.push_back(block.hash);
     return hashes;
+}
+
+/// All that a peer sends when it is asked for headers.
+inline void send_headers(RegtestChain& node, const std::vector<BuiltBlock>& blocks, bool end = true) {
+    const bool taken = at_desk(node, [&](HeaderDesk& desk) {
+        const auto outcome = desk.take(headers_of(blocks));
+        if (end && outcome.last) desk.headers_end(outcome.last->hash);
+        return outcome.last && !outcome.rejection;
+    });
+    REQUIRE(taken);
+}
+
+/// Waits until all that was done is committed and released.
+inline void commit_all(RegtestChain& node) {
+    node.chain().begin_import();
+    must(node.chain().end_import());
+}
+
+/// Hands in those of `blocks` that are wanted.
+inline void deliver_missing(RegtestChain& node, const std::vector<BuiltBlock>& blocks) {
+    for (const BlockHash& hash : missing(node, blocks.back().hash)) {
+        const auto block = std::ranges::find(blocks, hash, &BuiltBlock::hash);
+        REQUIRE(block != blocks.end());
+        CHECK(deliver(node, block->raw).kind == DeliveredBlock::Kind::accepted);
+    }
 }
 
 }  // namespace blockpub::test

@@ -37,30 +37,6 @@ RegtestChain::Options at_tip_options() {
     return options;
 }
 
-/// All that a peer sends when it is asked for headers.
-void send_headers(RegtestChain& node, const std::vector<BuiltBlock>& blocks, bool end = true) {
-    const bool taken = at_desk(node, [&](HeaderDesk& desk) {
-        const auto outcome = desk.take(headers_of(blocks));
-        if (end && outcome.last) desk.headers_end(outcome.last->hash);
-        return outcome.last && !outcome.rejection;
-    });
-    REQUIRE(taken);
-}
-
-/// Waits until all that was done is committed and released.
-void commit_all(RegtestChain& node) {
-    node.chain().begin_import();
-    must(node.chain().end_import());
-}
-
-void deliver_missing(RegtestChain& node, const std::vector<BuiltBlock>& blocks) {
-    for (const BlockHash& hash : missing(node, blocks.back().hash)) {
-        const auto block = std::ranges::find(blocks, hash, &BuiltBlock::hash);
-        REQUIRE(block != blocks.end());
-        CHECK(deliver(node, block->raw).kind == DeliveredBlock::Kind::accepted);
-    }
-}
-
 /// A node that has begun at the tip of `blocks`, and has what it wants.
 void begin_at_tip(RegtestChain& node, const std::vector<BuiltBlock>& blocks) {
     send_headers(node, blocks);

@@ -4,6 +4,7 @@
 #include "chain/coins_ledger.hpp"
 #include "primitives/block.hpp"
 #include "store/coin_store.hpp"
+#include "support/desk_calls.hpp"
 #include "support/regtest_chain.hpp"
 
 #include <doctest/doctest.h>
@@ -19,6 +20,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace blockpub;
@@ -481,6 +483,45 @@ TEST_CASE("coins are written before blocks go that would make them again") {
     REQUIRE_FALSE(refused.has_value());
     CHECK(refused.error().context.find("was pruned") != std::string::npos);
     node.stop();
+}
+
+TEST_CASE("a chain that begins at the tip is pruned as any other, and becomes whole all the same") {
+    CoinsBeside coins;
+    auto options = pruning_options();
+    options.chain.start_at_tip = true;
+    options.chain.start_depth = 60;
+    RegtestChain node(options);
+    const auto chain = large_branch(regtest_genesis(), 70);
+    send_headers(node, chain);
+    deliver_missing(node, chain);
+    commit_all(node);
+    REQUIRE(node.chain().status().pruned_to == Height{10});
+    const auto pruned = must(node.chain().prune_blocks(60));
+    REQUIRE(pruned.has_value());
+    CHECK(pruned->value > 20);
+    CHECK(segment_files(node).front() != 0);
+    CHECK(node.submit(large_child(chain.back())).empty());
+    node.restart();
+    CHECK(node.chain().status().pruned_to == *pruned);
+
+    node.stop();
+    node.options().chain.start_at_tip = false;
+    node.options().chain.prune.mode = PruneOptions::Mode::off;
+    node.options().chain.coins = &*coins.ledger;
+    node.start();
+    // Genesis went with the first file.
+    CHECK(missing(node, chain.back().hash).size() == pruned->value + 1);
+    CHECK(deliver(node, regtest_genesis().raw).kind == DeliveredBlock::Kind::accepted);
+    deliver_missing(node, chain);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (node.chain().status().coins_missing) {
+        REQUIRE(std::chrono::steady_clock::now() < end);
+        std::this_thread::yield();
+    }
+    commit_all(node);
+    CHECK(coins.store->status().tip.height.value == 71);
+    CHECK_FALSE(node.chain().status().pruned_to);
+    CHECK(check_border(node, chain) == 0);
 }
 
 TEST_SUITE_END();

@@ -8,7 +8,7 @@ import time
 import harness
 import p2p_client
 import regtest
-from fake_peer import inventory_payload, message, version_payload
+from fake_peer import FakePeer, inventory_payload, message, version_payload
 from harness import IntegrationTest, main, wait_until
 from p2p_client import BLOCK, COMPACT, TX, WITNESS_FLAG, WTX, PeerClient, items_of
 
@@ -148,6 +148,23 @@ class Serving(ServingTest):
         self.assertEqual(daemon.rpc('getnetworkinfo')['localservicesnames'], ['WITNESS', 'NETWORK_LIMITED'])
         whole = self.serving()
         self.assertEqual(self.client(whole).services, NETWORK | WITNESS | LIMITED)
+
+    def test_a_store_that_began_at_the_tip(self):
+        """All headers, the blocks that are here, and the services that fit."""
+        chain = self.chain()
+        blocks = [regtest.GENESIS] + [chain.mine() for _ in range(400)]
+        node = FakePeer(blocks[1:]).start()
+        self.addCleanup(node.stop)
+        daemon = self.serving('-startat=tip', f'-connect=127.0.0.1:{node.port}', source=None, topics=())
+        wait_until(lambda: daemon.rpc('getbestblockhash') == blocks[-1].hash, 30)
+        peer = self.client(daemon)
+        self.assertEqual(peer.services, WITNESS | LIMITED)
+        self.assertEqual(peer.headers([GENESIS]), [block.raw[:80] for block in blocks[1:]])
+        peer.send('getdata', inventory_payload(BLOCK | WITNESS_FLAG, [blocks[10].digest, blocks[-1].digest]))
+        self.assertEqual(peer.expect('block').payload, blocks[-1].raw)
+        self.assertEqual(items_of(peer.expect('notfound').payload), [(BLOCK | WITNESS_FLAG, blocks[10].digest)])
+        peer.send('getblocks', p2p_client.get_headers([blocks[-3].digest]))
+        self.assertEqual(items_of(peer.expect('inv').payload), [(BLOCK, block.digest) for block in blocks[-2:]])
 
     def test_blocks_that_were_pruned(self):
         chain = self.chain()

@@ -87,11 +87,14 @@ class InboundFixture final : private InboundHost {
         InboundPeer::Options options;
         options.magic = kInboundMagic;
         options.permissions = permissions;
-        peer.emplace(7, options, std::make_unique<FakeInboundConnection>(wire), static_cast<InboundHost&>(*this));
+        peer.emplace(7, options, std::make_unique<FakeInboundConnection>(wire),
+                     static_cast<InboundHost&>(*this));
         peer->begin();
     }
 
-    void say(std::string_view name, ByteSpan payload = {}) { hear(encode_message(kInboundMagic, name, payload)); }
+    void say(std::string_view name, ByteSpan payload = {}) {
+        hear(encode_message(kInboundMagic, name, payload));
+    }
     void hear(const std::vector<std::uint8_t>& bytes) {
         REQUIRE(std::exchange(wire.reading, false));
         received.push_back(bytes);

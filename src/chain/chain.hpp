@@ -165,6 +165,10 @@ class Chain {
     [[nodiscard]] virtual Result<void> on_mempool(
         std::function<Result<void>(const HeaderNode& tip)> work) = 0;
 
+    /// As on_mempool, but returns at once; `work` is not called at all when the chain stops first.
+    [[nodiscard]] virtual Result<void> post_mempool(
+        std::function<Result<void>(const HeaderNode& tip)> work) = 0;
+
     /// Marks the beginning and the end of an import: initial download holds between, and steps share commits.
     /// The end waits until all that was handed in is committed and released.
     virtual void begin_import() = 0;

@@ -290,6 +290,7 @@ Result<DeliveredBlock> ChainCore::deliver_block(const CheckedBlock& checked) {
     if (accepted->rejection) return refused(*accepted->rejection);
     if (!accepted->fresh) return DeliveredBlock{Kind::known, false, {}};
     note_filled(*accepted->node);
+    if (!importing_ && !more_coming_) options_.store->write_ahead();
     const auto verdict = activate(&block);
     if (!verdict) return std::unexpected(verdict.error());
     if (*verdict && **verdict) return refused(***verdict);

@@ -218,14 +218,34 @@ Result<void> ChainThread::mark_import(std::string key, std::string value) {
     return enqueue_import(ImportMark{std::move(key), std::move(value)}, 0);
 }
 
+/// Looks for the coins of a block beside its checks, where the chain thread is going to wait for it.
+std::shared_ptr<CoinsAhead> ChainThread::look_ahead_at_tip(const SharedBytes& raw) {
+    if (options_.coins == nullptr || status().initial_download) return nullptr;
+    {
+        const MutexLock lock(queue_lock_);
+        if (!imports_.empty()) return nullptr;
+    }
+    return options_.coins->look_ahead(raw);
+}
+
 Result<void> ChainThread::deliver_block(ParsedBlock block, std::function<void(const DeliveredBlock&)> done) {
-    return enqueue_import(Delivery{CheckedBlock::check(std::move(block), *options_.params), std::move(done)},
-                          0);
+    const SharedBytes raw = block.raw();
+    auto coins_ahead = look_ahead_at_tip(raw);
+    WitnessRootAhead witness_root(raw);
+    auto checked = CheckedBlock::check(std::move(block), *options_.params, true, &witness_root);
+    return enqueue_import(Delivery{std::move(checked), std::move(done), std::move(coins_ahead)}, 0);
 }
 
 Result<void> ChainThread::post_headers(std::function<void(HeaderDesk&)> work) {
-    const auto task = std::make_shared<Task>(Task{
-        [work = std::move(work)](ChainCore& core) { return core.at_headers(work); }, std::nullopt, false});
+    return post([work = std::move(work)](ChainCore& core) { return core.at_headers(work); });
+}
+
+Result<void> ChainThread::post_mempool(std::function<Result<void>(const HeaderNode& tip)> work) {
+    return post([work = std::move(work)](ChainCore& core) { return core.on_mempool(work); });
+}
+
+Result<void> ChainThread::post(std::function<Result<void>(ChainCore&)> work) {
+    const auto task = std::make_shared<Task>(Task{std::move(work), std::nullopt, false});
     const MutexLock lock(queue_lock_);
     if (auto refused = refusal_locked()) return std::unexpected(std::move(*refused));
     calls_.push_back(task);

@@ -40,6 +40,8 @@ class ChainThread final : public Chain, private RetryWait {
     [[nodiscard]] Result<std::optional<Height>> prune_blocks(std::int64_t height_or_time) override;
     [[nodiscard]] Result<std::string> test_block(SharedBytes raw) override;
     [[nodiscard]] Result<void> on_mempool(std::function<Result<void>(const HeaderNode& tip)> work) override;
+    [[nodiscard]] Result<void> post_mempool(std::function<Result<void>(const HeaderNode& tip)> work) override
+        BLOCKPUB_EXCLUDES(queue_lock_);
     void begin_import() override BLOCKPUB_EXCLUDES(queue_lock_);
     [[nodiscard]] Result<void> end_import() override;
     [[nodiscard]] Result<void> import_block(ParsedBlock block) override;
@@ -74,6 +76,7 @@ class ChainThread final : public Chain, private RetryWait {
     struct Delivery {
         CheckedBlock block;
         std::function<void(const DeliveredBlock&)> done;
+        std::shared_ptr<CoinsAhead> coins_ahead;  // held until it is connected
     };
     using ImportItem = std::variant<ImportBlock, ImportMark, ImportEnd, Delivery>;
     struct TakeUpWaiting {};
@@ -86,6 +89,9 @@ class ChainThread final : public Chain, private RetryWait {
 
     [[nodiscard]] Result<void> call(std::function<Result<void>(ChainCore&)> work)
         BLOCKPUB_EXCLUDES(queue_lock_);
+    /// As call, but nobody waits for the outcome.
+    [[nodiscard]] Result<void> post(std::function<Result<void>(ChainCore&)> work)
+        BLOCKPUB_EXCLUDES(queue_lock_);
     [[nodiscard]] Result<void> wait_for_locked(Task& task) BLOCKPUB_REQUIRES(queue_lock_);
     [[nodiscard]] Result<void> wait_patiently_locked(const std::shared_ptr<Task>& task)
         BLOCKPUB_REQUIRES(queue_lock_);
@@ -93,6 +99,8 @@ class ChainThread final : public Chain, private RetryWait {
                                                         const std::string& reason)
         BLOCKPUB_REQUIRES(queue_lock_);
     [[nodiscard]] Result<void> enqueue_import(ImportItem item, std::size_t cost)
+        BLOCKPUB_EXCLUDES(queue_lock_);
+    [[nodiscard]] std::shared_ptr<CoinsAhead> look_ahead_at_tip(const SharedBytes& raw)
         BLOCKPUB_EXCLUDES(queue_lock_);
     [[nodiscard]] std::optional<Error> refusal_locked() const BLOCKPUB_REQUIRES(queue_lock_);
 

@@ -130,8 +130,8 @@ Result<PackageOutcome> Mempool::submit_package(std::span<const TransactionRef> p
     return outcome;
 }
 
-Result<SendOutcome> Mempool::send(const TransactionRef& transaction, std::optional<Amount> max_fee,
-                                  const HeaderNode& tip) {
+Result<SendOutcome> Mempool::test_send(const TransactionRef& transaction, std::optional<Amount> max_fee,
+                                       const HeaderNode& tip) {
     const CandidateChecks coins(pool_, tip);
     for (std::uint32_t i = 0; i < transaction->output_count(); ++i) {
         const auto confirmed = coins.is_confirmed({.txid = transaction->txid(), .position = i});
@@ -139,19 +139,24 @@ Result<SendOutcome> Mempool::send(const TransactionRef& transaction, std::option
         if (*confirmed) return SendOutcome{.kind = SendOutcome::Kind::confirmed, .refusal = {}};
     }
     if (pool_.graph().find(transaction->txid()) != nullptr) return SendOutcome{};
-    const auto refused = [](const TransactionOutcome& outcome) {
-        return SendOutcome{.kind = SendOutcome::Kind::refused, .refusal = outcome.refusal};
-    };
-    if (max_fee) {
-        const auto tested = accept(transaction, {.test = true}, tip);
-        if (!tested) return std::unexpected(tested.error());
-        if (!tested->accepted()) return refused(*tested);
-        if (tested->fee > *max_fee)
-            return SendOutcome{.kind = SendOutcome::Kind::fee_too_high, .refusal = {}};
-    }
+    const auto tested = accept(transaction, {.test = true}, tip);
+    if (!tested) return std::unexpected(tested.error());
+    if (!tested->accepted())
+        return SendOutcome{.kind = SendOutcome::Kind::refused, .refusal = tested->refusal};
+    if (max_fee && tested->fee > *max_fee)
+        return SendOutcome{.kind = SendOutcome::Kind::fee_too_high, .refusal = {}};
+    return SendOutcome{};
+}
+
+Result<SendOutcome> Mempool::send(const TransactionRef& transaction, std::optional<Amount> max_fee,
+                                  const HeaderNode& tip) {
+    auto tested = test_send(transaction, max_fee, tip);
+    if (!tested || tested->kind != SendOutcome::Kind::sent) return tested;
+    if (pool_.graph().find(transaction->txid()) != nullptr) return SendOutcome{};
     const auto outcome = accept(transaction, {}, tip);
     if (!outcome) return std::unexpected(outcome.error());
-    if (!outcome->accepted()) return refused(*outcome);
+    if (!outcome->accepted())
+        return SendOutcome{.kind = SendOutcome::Kind::refused, .refusal = outcome->refusal};
     pool_.add_unbroadcast(transaction->txid());
     return SendOutcome{};
 }

@@ -54,6 +54,9 @@ class Mempool final : public MempoolFollower {
     /// sendrawtransaction: adds it unless it is there, for `max_fee` at most.
     [[nodiscard]] Result<SendOutcome> send(const TransactionRef& transaction, std::optional<Amount> max_fee,
                                            const HeaderNode& tip);
+    /// What `send` would answer; of the limit on memory it knows nothing.
+    [[nodiscard]] Result<SendOutcome> test_send(const TransactionRef& transaction,
+                                                std::optional<Amount> max_fee, const HeaderNode& tip);
     [[nodiscard]] Result<TransactionOutcome> accept(const TransactionRef& transaction,
                                                     const AcceptRules& rules, const HeaderNode& tip);
     [[nodiscard]] Result<PackageOutcome> test_package(std::span<const TransactionRef> package,

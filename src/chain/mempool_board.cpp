@@ -58,6 +58,12 @@ MempoolSummary MempoolBoard::summary() const {
     return summary_;
 }
 
+void MempoolBoard::visit(const std::function<void(const TransactionRef&)>& visit) const {
+    const MutexLock lock(rows_mutex_);
+    catch_up();
+    rows_.for_each([&](const MempoolRow& row) { visit(row.transaction); });
+}
+
 MempoolBoard::All MempoolBoard::all() const {
     All all;
     {

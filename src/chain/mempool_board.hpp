@@ -9,6 +9,7 @@
 #include <blockpub/store.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -64,6 +65,9 @@ class MempoolBoard final : public MempoolCoinView {
         std::map<Txid, Amount> deltas;  ///< of prioritising, also of what is not here
         MempoolSequence next_sequence;
     };
+    /// Every transaction, in no order. `visit` must not wait, nor come back here.
+    void visit(const std::function<void(const TransactionRef&)>& visit) const
+        BLOCKPUB_EXCLUDES(rows_mutex_, news_mutex_);
     /// Every row, in bitcoind's order of listing: parents before children.
     [[nodiscard]] All all() const BLOCKPUB_EXCLUDES(rows_mutex_, news_mutex_);
     [[nodiscard]] std::vector<MempoolRowDetails> all_details() const

@@ -81,8 +81,9 @@ Result<Refusal> CandidateChecks::check(MempoolCandidate& candidate, const Accept
 Refusal CandidateChecks::check_alone(const MempoolTransaction& transaction) const {
     const MempoolPolicy& policy = pool_.options().policy;
     std::vector<Outpoint> scratch;
-    if (const char* broken = check_transaction(transaction.view(), scratch)) return refuse(broken);
-    if (transaction.view().is_coinbase()) return refuse("coinbase");
+    if (const char* broken = check_transaction(transaction.view(), scratch))
+        return refuse(broken, {}, Kind::invalid);
+    if (transaction.view().is_coinbase()) return refuse("coinbase", {}, Kind::invalid);
     if (policy.require_standard) {
         if (std::string broken = check_standard(transaction.view(), policy); !broken.empty())
             return refuse(std::move(broken));
@@ -163,7 +164,8 @@ Refusal CandidateChecks::check_spending(MempoolCandidate& candidate, const Spent
     const Height spend_height = tip_.height.next();
     if (std::string broken = check_inputs(view, spent, spend_height, entry.fee); !broken.empty()) {
         std::string details = check_inputs_message(broken, view, spent, spend_height);
-        return refuse(std::move(broken), std::move(details));
+        const bool matures = broken == "bad-txns-premature-spend-of-coinbase";
+        return refuse(std::move(broken), std::move(details), matures ? Kind::final : Kind::invalid);
     }
     const MempoolPolicy& policy = pool_.options().policy;
     if (policy.require_standard) {

@@ -17,7 +17,8 @@ namespace blockpub {
 struct TransactionRefusal {
     /// As far as the next step differs. Source: Bitcoin Core v28.1 src/consensus/validation.h.
     enum class Kind : std::uint8_t {
-        final,           ///< against a rule or a policy
+        final,           ///< against a policy, or at this tip
+        invalid,         ///< against a rule of the chain: no node takes it, ever
         missing_inputs,  ///< an output that it spends is unknown, or spent
         reconsiderable,  ///< pays too little by itself; a child may pay for it
     };

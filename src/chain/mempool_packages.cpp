@@ -274,7 +274,7 @@ Result<void> MempoolAcceptance::submit_each(std::span<const TransactionRef> pack
             continue;
         }
         // Others cannot help against anything but a low fee, or a parent that has one.
-        if (outcome->refusal.kind == Kind::final) {
+        if (outcome->refusal.kind == Kind::final || outcome->refusal.kind == Kind::invalid) {
             submission.hopeless = true;
         } else {
             submission.together.push_back(transaction);

@@ -44,6 +44,27 @@ Result<TransactionOutcome> MempoolService::accept(const TransactionRef& transact
                                           });
 }
 
+Result<void> MempoolService::post(std::vector<TransactionRef> transactions,
+                                  std::function<void(Outcomes)> done) {
+    return chain_.post_mempool([&mempool = mempool_, transactions = std::move(transactions),
+                                done = std::move(done)](const HeaderNode& tip) -> Result<void> {
+        Outcomes outcomes;
+        outcomes.reserve(transactions.size());
+        for (const TransactionRef& transaction : transactions)
+            outcomes.push_back(mempool.accept(transaction, {}, tip));
+        done(std::move(outcomes));
+        return {};
+    });
+}
+
+Result<SendOutcome> MempoolService::test_send(const TransactionRef& transaction,
+                                              std::optional<Amount> max_fee) {
+    return outcome_of<SendOutcome>(chain_,
+                                   [&mempool = mempool_, transaction, max_fee](const HeaderNode& tip) {
+                                       return mempool.test_send(transaction, max_fee, tip);
+                                   });
+}
+
 Result<PackageOutcome> MempoolService::test(const std::vector<TransactionRef>& transactions) {
     return outcome_of<PackageOutcome>(
         chain_, [&mempool = mempool_, transactions](const HeaderNode& tip) -> Result<PackageOutcome> {

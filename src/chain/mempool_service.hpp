@@ -41,6 +41,14 @@ class MempoolService {
     /// As transactions from elsewhere come in.
     [[nodiscard]] Result<TransactionOutcome> accept(const TransactionRef& transaction,
                                                     const AcceptRules& rules = {});
+    using Outcomes = std::vector<Result<TransactionOutcome>>;
+    /// As accept, of several in their order, but returns at once. `done` is called on the chain thread and
+    /// must not wait; not at all when the chain stops first.
+    [[nodiscard]] Result<void> post(std::vector<TransactionRef> transactions,
+                                    std::function<void(Outcomes)> done);
+    /// What `send` would answer, without letting the transaction in.
+    [[nodiscard]] Result<SendOutcome> test_send(const TransactionRef& transaction,
+                                                std::optional<Amount> max_fee);
     /// testmempoolaccept. Requires: not empty.
     [[nodiscard]] Result<PackageOutcome> test(const std::vector<TransactionRef>& transactions);
     [[nodiscard]] Result<PackageOutcome> submit_package(const std::vector<TransactionRef>& package,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "chain/mempool_transaction.hpp"
 #include "primitives/coin.hpp"
 #include "primitives/script.hpp"
 
@@ -94,6 +95,8 @@ struct PeerRow {
     std::int64_t last_sent = 0;
     std::int64_t last_received = 0;
     std::int64_t last_block = 0;
+    std::int64_t last_transaction = 0;
+    bool relays = false;  ///< transactions, both ways
     std::uint64_t bytes_sent = 0;
     std::uint64_t bytes_received = 0;
     Counts sent_by_message;  ///< bytes
@@ -160,6 +163,20 @@ class PeerList {
     [[nodiscard]] virtual Upload upload() const { return {}; }
     /// Where peers can connect to.
     [[nodiscard]] virtual std::vector<Listening> listening() const { return {}; }
+};
+
+/// Hands transactions to the nodes that are followed: what they make of one, scripts and all, is what counts
+/// here, and it enters the mempool when one of them has it.
+/// Thread safety: from any thread. Blocking: never.
+class TransactionSender {
+ public:
+    virtual ~TransactionSender() = default;
+    /// Whether any node is followed, connected or not.
+    [[nodiscard]] virtual bool is_following() const = 0;
+    /// Errors: unavailable, when no node takes transactions just now, or too many are on their way.
+    [[nodiscard]] virtual Result<void> hand_out(const TransactionRef& transaction) = 0;
+    /// Whether it is on its way: no node is known to have taken it.
+    [[nodiscard]] virtual bool is_on_its_way(const Txid& txid) const = 0;
 };
 
 struct MineRequest {

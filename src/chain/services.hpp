@@ -96,7 +96,6 @@ struct PeerRow {
     std::int64_t last_received = 0;
     std::int64_t last_block = 0;
     std::int64_t last_transaction = 0;
-    bool relays = false;  ///< transactions, both ways
     std::uint64_t bytes_sent = 0;
     std::uint64_t bytes_received = 0;
     Counts sent_by_message;  ///< bytes

@@ -329,6 +329,7 @@ Result<void> RunningNode::serve() {
         context.peer_control = peer_control_.get();
         context.bans = bans_.get();
         context.ban_time = options_.sources.ban_time;
+        context.sender = p2p_->transactions();
         context.bus = bus_.get();
         context.set_debug = node_hooks_.set_debug;
         context.set_mocktime = [this](std::int64_t seconds) { clock_.set_fixed(seconds); };
@@ -360,6 +361,8 @@ Result<void> RunningNode::make_follower() {
     follow.peer_timeout = options_.sources.peer_timeout;
     follow.nonce = nonce_;
     follow.user_agent = fmt::format("/blockpub:{}/", options_.version);
+    follow.transaction_patience = std::min<milliseconds>(follow.peer_timeout, follow.transaction_patience);
+    if (!options_.sources.blocks_only) follow.mempool = &mempool_->service();
     p2p_ = std::make_unique<P2pSource>(std::move(follow), options_.sources.add_node, *chain_,
                                        *options_.params, clock_, logger_, node_hooks_.progress);
     return {};

@@ -87,6 +87,7 @@ constexpr OptionSpec kOptions[] = {
      "Seconds that a node may take for the handshake, and may be silent when it was asked for blocks "
      "(default: 60)",
      1, 1 << 20},
+    {"blocksonly", "", source, flag, "Take no transactions from nodes that are followed (default: 0)"},
     {"maxwaitingblocks", "<n>", source, integer,
      "Disk for blocks whose parent is not here yet, in MiB; more let an import come in a wilder order "
      "(default: 4096)",
@@ -298,7 +299,6 @@ constexpr std::string_view kForeign[] = {
     "blockmintxfee",
     "blockreconstructionextratxn",
     "blocksdir",
-    "blocksonly",
     "blocksxor",
     "blockversion",
     "capturemessages",

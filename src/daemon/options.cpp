@@ -127,6 +127,7 @@ Result<void> peer_options(const Settings& settings, const ChainParams& params, S
     sources.ban_time = std::chrono::seconds(settings.integer("bantime", sources.ban_time.count()));
     sources.connect_timeout = std::chrono::milliseconds(settings.integer("timeout", 5000));
     sources.peer_timeout = std::chrono::seconds(settings.integer("peertimeout", 60));
+    sources.blocks_only = settings.flag("blocksonly", false);
     return {};
 }
 

@@ -70,6 +70,7 @@ struct SourceOptions {
     std::chrono::milliseconds connect_timeout{5000};
     std::chrono::milliseconds peer_timeout{60'000};
     [[nodiscard]] bool follows() const { return !connect.empty() || !add_node.empty(); }
+    bool blocks_only = false;  ///< no transactions of peers
     [[nodiscard]] bool any() const { return !load_block.empty() || import_blocks.has_value(); }
 };
 

@@ -69,6 +69,7 @@ struct RpcContext {
     std::string log_path;
 
     MempoolService* mempool = nullptr;
+    TransactionSender* sender = nullptr;  ///< null: sendrawtransaction's enter the mempool at once
     MempoolKeeper* mempool_keeper = nullptr;
     const MempoolCoinView* mempool_coins = nullptr;
     std::function<HttpServerStatus()> http_status;  ///< filled in by the server

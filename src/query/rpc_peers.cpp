@@ -71,7 +71,7 @@ void write_connection(JsonWriter& out, const PeerRow& row) {
     out.member("relaytxes", row.relays_transactions);
     out.member("lastsend", row.last_sent);
     out.member("lastrecv", row.last_received);
-    out.member("last_transaction", std::int64_t{0});
+    out.member("last_transaction", row.last_transaction);
     out.member("last_block", row.last_block);
     out.member("bytessent", row.bytes_sent);
     out.member("bytesrecv", row.bytes_received);

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
@@ -59,6 +60,56 @@ std::expected<FeeRate, RpcError> max_rate(const RpcCall& call) {
     return fee_rate_argument(call.arguments[1]);
 }
 
+/// Core's error for what became of a transaction, if it is one.
+RpcOutcome sent(const SendOutcome& outcome) {
+    switch (outcome.kind) {
+        case SendOutcome::Kind::sent:
+            return {};
+        case SendOutcome::Kind::confirmed:
+            return rpc_fail(RpcCode::transaction_already_confirmed,
+                            "Transaction outputs already in utxo set");
+        case SendOutcome::Kind::fee_too_high:
+            return rpc_fail(RpcCode::transaction_error,
+                            "Fee exceeds maximum configured by user (e.g. -maxtxfee, maxfeerate)");
+        case SendOutcome::Kind::refused:
+            break;
+    }
+    const bool missing = outcome.refusal.kind == TransactionRefusal::Kind::missing_inputs;
+    return rpc_fail(missing ? RpcCode::transaction_error : RpcCode::transaction_rejected,
+                    outcome.refusal.text());
+}
+
+bool is_following(const RpcContext& context) {
+    return context.sender != nullptr && context.sender->is_following();
+}
+
+/// Whether what it spends may come from a transaction that the nodes have been given just now.
+bool spends_what_is_on_its_way(const RpcContext& context, const MempoolTransaction& transaction) {
+    return std::ranges::any_of(transaction.spends(), [&](const Outpoint& outpoint) {
+        return context.sender->is_on_its_way(outpoint.txid);
+    });
+}
+
+/// Gives a transaction to the nodes that are followed, if all rules but scripts are kept: those are theirs to
+/// run, and the mempool takes it from them.
+RpcOutcome hand_out(const RpcContext& context, const TransactionRef& transaction,
+                    std::optional<Amount> max_fee) {
+    const auto tested = context.mempool->test_send(transaction, max_fee);
+    if (!tested) return mempool_failure(tested.error());
+    const bool waits = tested->kind == SendOutcome::Kind::refused &&
+                       tested->refusal.kind == TransactionRefusal::Kind::missing_inputs &&
+                       spends_what_is_on_its_way(context, *transaction);
+    if (!waits) {
+        if (auto refused = sent(*tested); !refused) return refused;
+        if (context.mempool->board().find(transaction->txid())) return {};
+    }
+    if (auto given = context.sender->hand_out(transaction); !given) {
+        return rpc_fail(RpcCode::client_not_connected,
+                        fmt::format("The transaction was not sent: {}", given.error().context));
+    }
+    return {};
+}
+
 RpcOutcome send_raw_transaction(const RpcContext& context, const RpcCall& call) {
     const auto burn = max_burn(call, 2);
     if (!burn) return std::unexpected(burn.error());
@@ -71,23 +122,13 @@ RpcOutcome send_raw_transaction(const RpcContext& context, const RpcCall& call) 
     const auto rate = max_rate(call);
     if (!rate) return std::unexpected(rate.error());
     const Amount fee = rate->fee_for(static_cast<std::int64_t>((*transaction)->view().vsize()));
-    const auto outcome =
-        context.mempool->send(*transaction, fee == 0 ? std::nullopt : std::optional<Amount>(fee));
-    if (!outcome) return mempool_failure(outcome.error());
-    switch (outcome->kind) {
-        case SendOutcome::Kind::sent:
-            break;
-        case SendOutcome::Kind::confirmed:
-            return rpc_fail(RpcCode::transaction_already_confirmed,
-                            "Transaction outputs already in utxo set");
-        case SendOutcome::Kind::fee_too_high:
-            return rpc_fail(RpcCode::transaction_error,
-                            "Fee exceeds maximum configured by user (e.g. -maxtxfee, maxfeerate)");
-        case SendOutcome::Kind::refused: {
-            const bool missing = outcome->refusal.kind == TransactionRefusal::Kind::missing_inputs;
-            return rpc_fail(missing ? RpcCode::transaction_error : RpcCode::transaction_rejected,
-                            outcome->refusal.text());
-        }
+    const auto max_fee = fee == 0 ? std::nullopt : std::optional<Amount>(fee);
+    if (is_following(context)) {
+        if (auto given = hand_out(context, *transaction, max_fee); !given) return given;
+    } else {
+        const auto outcome = context.mempool->send(*transaction, max_fee);
+        if (!outcome) return mempool_failure(outcome.error());
+        if (auto refused = sent(*outcome); !refused) return refused;
     }
     call.result.string((*transaction)->txid().display_hex());
     return {};
@@ -219,6 +260,12 @@ RpcOutcome submit_package(const RpcContext& context, const RpcCall& call) {
     if (!package) return std::unexpected(package.error());
     for (const TransactionRef& transaction : *package) {
         if (burns_more_than(*transaction, *burn)) return burns_too_much();
+    }
+    if (is_following(context)) {
+        return rpc_fail(
+            RpcCode::misc_error,
+            "Nodes are followed, and take transactions one by one: use sendrawtransaction, or give "
+            "-upstreamrpc=<node>");
     }
     if (!is_child_with_parents_tree(*package)) {
         return rpc_fail(

@@ -35,6 +35,10 @@ Follower::Follower(FollowerOptions options, PeerNetwork& network, Chain& chain, 
       active_(options_.active),
       reading_since_(SteadyClock::now()) {
     for (const PeerAddress& address : options_.peers) add_peer(address, true);
+    if (options_.mempool == nullptr) return;
+    relay_ = std::make_unique<TransactionRelay>(static_cast<TransactionRelayHost&>(*this), post_,
+                                                *options_.mempool, log_, options_.transaction_patience);
+    relay_->set_following(!peers_.empty());
 }
 
 Peer& Follower::add_peer(PeerAddress address, bool lasting) {
@@ -81,7 +85,7 @@ PeerSessionOptions Follower::session_options() {
     session.version.nonce = options_.nonce;
     session.version.user_agent = options_.user_agent;
     session.version.start_height = static_cast<std::int32_t>(chain_.status().tip.height.value);
-    session.version.relay = false;
+    session.version.relay = relay_ != nullptr;
     return session;
 }
 
@@ -104,13 +108,15 @@ void Follower::chain_ended(const Error& error) {
     log_.error("No peer is followed from here on: {}", error.context);
 }
 
-void Follower::peer_ready(Peer&) {
+void Follower::peer_ready(Peer& peer) {
     ++counters_.sessions;
+    if (relay_ && peer.relays()) relay_->peer_ready(peer.number());
     show_board(SteadyClock::now());
 }
 
 void Follower::peer_lost(Peer& peer) {
     downloads_.forget(peer.number());
+    if (relay_) relay_->peer_lost(peer.number());
     show_board(SteadyClock::now());
     plan();
 }
@@ -157,10 +163,12 @@ Result<void> Follower::peer_block(Peer& peer, const SharedBytes& raw) {
         });
     if (!delivered) chain_ended(delivered.error());
     fill(peer);
-    if (downloads_.full()) {
-        for (const auto& other : peers_) other->update_pause();
-    }
+    if (downloads_.full()) update_pauses();
     return {};
+}
+
+void Follower::update_pauses() {
+    for (const auto& peer : peers_) peer->update_pause();
 }
 
 void Follower::block_settled(std::uint32_t number, std::uint64_t session, const BlockHash& hash,
@@ -169,7 +177,7 @@ void Follower::block_settled(std::uint32_t number, std::uint64_t session, const 
     downloads_.settle(hash);
     if (was_full && !downloads_.full()) {
         reading_since_ = SteadyClock::now();
-        for (const auto& peer : peers_) peer->update_pause();
+        update_pauses();
     }
     if (outcome.kind == DeliveredBlock::Kind::rejected) {
         if (Peer* const peer = find(number, session)) {
@@ -187,6 +195,59 @@ void Follower::block_settled(std::uint32_t number, std::uint64_t session, const 
 void Follower::peer_lacks_block(Peer& peer, const BlockHash& hash) {
     downloads_.decline(peer.number(), hash);
     log_.debug("Peer {}: does not have block {}", peer.name(), hash.display_hex());
+}
+
+void Follower::peer_announced(Peer& peer, const std::vector<InventoryItem>& transactions) {
+    if (!catching_up_) relay_->announced(peer.number(), transactions);
+}
+
+Result<void> Follower::peer_transaction(Peer& peer, const SharedBytes& raw) {
+    if (catching_up_) return {};
+    return relay_->received(peer.number(), raw);
+}
+
+void Follower::peer_lacks_transaction(Peer& peer, const InventoryItem& item) {
+    if (relay_) relay_->lacking(peer.number(), item);
+}
+
+void Follower::peer_wants(Peer& peer, const std::vector<InventoryItem>& items) {
+    if (relay_) relay_->wanted(peer.number(), items);
+}
+
+void Follower::send_inventory(std::uint32_t number, std::string_view message,
+                              const std::vector<InventoryItem>& items) {
+    if (Peer* const peer = find(number); peer != nullptr && peer->ready())
+        peer->send_inventory(message, items);
+}
+
+bool Follower::by_wtxid(std::uint32_t number) const {
+    const auto found = std::ranges::find(peers_, number, &Peer::number);
+    return found != peers_.end() && (*found)->by_wtxid();
+}
+
+void Follower::send_transaction(std::uint32_t number, const SharedBytes& raw) {
+    if (Peer* const peer = find(number); peer != nullptr && peer->ready()) peer->send_transaction(raw);
+}
+
+void Follower::drop_peer(std::uint32_t number, const std::string& reason) {
+    if (Peer* const peer = find(number)) peer->drop(reason, Peer::Blame::peer);
+}
+
+/// What the mempool wants of the peers.
+void Follower::tick_relay(const ChainStatus& status, Time now) {
+    catching_up_ = status.initial_download;
+    relay_->set_following(!peers_.empty());
+    if (std::exchange(relay_tip_, status.tip.hash) != status.tip.hash) relay_->tip_changed();
+    const MempoolSummary mempool = options_.mempool->board().summary();
+    const std::int64_t least =
+        catching_up_ ? kMaxMoney : std::max(mempool.min_fee.per_kvb, mempool.min_relay.per_kvb);
+    for (const auto& peer : peers_) {
+        if (!peer->ready()) continue;
+        peer->send_fee_filter(least, now);
+        if (!catching_up_ && mempool.loaded) peer->ask_mempool();
+    }
+    relay_->tick(now);
+    update_pauses();
 }
 
 /// Asks the chain thread which blocks of the peers' chains are missing.
@@ -311,6 +372,7 @@ void Follower::tick() {
     for (const auto& peer : peers_) counters_.blocks_in_flight += downloads_.in_flight(peer->number());
     counters_.bytes_waiting = downloads_.bytes_delivered();
     board_.show(progress_.lag(), counters_);
+    if (relay_ && !ended_) tick_relay(status, now);
     // Nothing under way, and yet not there: whatever was lost is asked for again.
     if (downloads_.idle() && (status.filling || status.tip.height.value < best_height)) plan();
     fill_all();
@@ -343,6 +405,11 @@ Peer* Follower::find(std::uint32_t number, std::uint64_t session) {
     const auto found = std::ranges::find(peers_, number, &Peer::number);
     if (found == peers_.end()) return nullptr;
     return (*found)->session_number() == session ? found->get() : nullptr;
+}
+
+Peer* Follower::find(std::uint32_t number) {
+    const auto found = std::ranges::find(peers_, number, &Peer::number);
+    return found == peers_.end() ? nullptr : found->get();
 }
 
 /// Of those whose chain is here as headers; 0 without any.

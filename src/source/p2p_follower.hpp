@@ -12,6 +12,7 @@
 #include "source/p2p_network.hpp"
 #include "source/p2p_peer.hpp"
 #include "source/p2p_progress.hpp"
+#include "source/p2p_transactions.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -32,6 +33,8 @@ struct FollowerOptions {
     std::uint64_t nonce = 0;  ///< tells us from others
     std::chrono::milliseconds progress_every{5000};
     BlockDownloads::Limits limits;
+    MempoolService* mempool = nullptr;  ///< gets the peers' transactions; null: none are taken
+    std::chrono::milliseconds transaction_patience{60'000};  ///< of one that was asked for
 };
 
 /// Brings the blocks of peers into the chain: headers first, then blocks from all that have them, to the tip
@@ -42,7 +45,7 @@ struct FollowerOptions {
 /// network's thread only, but for what the board shows. Ownership: borrows all that it is made with.
 /// Blocking: never. Errors: a peer's are logged by the peer; those of the chain end the following, with one
 /// line.
-class Follower final : private PeerHost {
+class Follower final : private PeerHost, private TransactionRelayHost {
  public:
     using Time = std::chrono::steady_clock::time_point;
 
@@ -53,6 +56,8 @@ class Follower final : private PeerHost {
     void tick();
     /// Ends all sessions.
     void close();
+    /// Null where no transactions are relayed. From any thread.
+    [[nodiscard]] TransactionSender* transactions() { return relay_ ? &relay_->outgoing() : nullptr; }
 
     // What operators ask for.
 
@@ -85,13 +90,23 @@ class Follower final : private PeerHost {
     PeerSessionOptions session_options() override;
     void ask_chain(const Peer& peer, HeaderSyncHost::Question question) override;
     std::int64_t now_seconds() const override { return clock_.now_seconds(); }
-    bool reading_paused() const override { return downloads_.full(); }
+    bool reading_paused() const override { return downloads_.full() || (relay_ && relay_->full()); }
     void peer_ready(Peer& peer) override;
     void peer_lost(Peer& peer) override;
     void connection_ended(PeerBlame blame) override;
     void peer_chain_changed(Peer& peer, const HeaderAnswer& answer) override;
     Result<void> peer_block(Peer& peer, const SharedBytes& raw) override;
     void peer_lacks_block(Peer& peer, const BlockHash& hash) override;
+    bool wants_transactions() const override { return relay_ != nullptr; }
+    void peer_announced(Peer& peer, const std::vector<InventoryItem>& transactions) override;
+    Result<void> peer_transaction(Peer& peer, const SharedBytes& raw) override;
+    void peer_lacks_transaction(Peer& peer, const InventoryItem& item) override;
+    void peer_wants(Peer& peer, const std::vector<InventoryItem>& items) override;
+    void send_inventory(std::uint32_t peer, std::string_view message,
+                        const std::vector<InventoryItem>& items) override;
+    void send_transaction(std::uint32_t peer, const SharedBytes& raw) override;
+    void drop_peer(std::uint32_t peer, const std::string& reason) override;
+    bool by_wtxid(std::uint32_t peer) const override;
 
     void chain_ended(const Error& error);
     void block_settled(std::uint32_t peer, std::uint64_t session, const BlockHash& hash,
@@ -103,7 +118,10 @@ class Follower final : private PeerHost {
     void fill_all();
     void drop_slow(Peer& peer, Time now);
     void show_board(Time now);
+    void tick_relay(const ChainStatus& status, Time now);
+    void update_pauses();
     [[nodiscard]] Peer* find(std::uint32_t number, std::uint64_t session);
+    [[nodiscard]] Peer* find(std::uint32_t number);
     [[nodiscard]] std::uint64_t best_height_of_peers() const;
     [[nodiscard]] std::size_t ready_peers() const;
 
@@ -122,6 +140,9 @@ class Follower final : private PeerHost {
     std::uint32_t next_number_ = 0;
     bool active_;
     PeerList::Counters counters_;
+    std::unique_ptr<TransactionRelay> relay_;  // null: none
+    BlockHash relay_tip_;
+    bool catching_up_ = true;  // initial download: transactions mean nothing yet
     bool planning_ = false;
     bool plan_again_ = false;
     bool ended_ = false;

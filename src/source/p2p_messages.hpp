@@ -29,6 +29,7 @@ inline constexpr std::size_t kMaxUserAgent = 256;
 /// Bits of a version's services.
 enum PeerServices : std::uint64_t {
     kServiceNetwork = 1,        ///< all blocks
+    kServiceBloom = 1 << 2,     ///< answers `mempool`, too
     kServiceWitness = 1 << 3,   ///< with their witnesses
     kServiceLimited = 1 << 10,  ///< the newest 288 blocks at least
 };
@@ -84,6 +85,9 @@ struct InventoryItem {
     std::uint32_t type = 0;
     Hash256<struct InventoryTag> hash;
     friend bool operator==(const InventoryItem&, const InventoryItem&) = default;
+    [[nodiscard]] bool is_transaction() const {
+        return (type & ~std::uint32_t{witness_flag}) == transaction || type == witness_transaction;
+    }
     /// Whether it names a block, with its witnesses or without.
     [[nodiscard]] bool is_block() const { return (type & ~std::uint32_t{witness_flag}) == block; }
     [[nodiscard]] BlockHash block_hash() const { return BlockHash(hash.wire_bytes()); }

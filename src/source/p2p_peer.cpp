@@ -22,6 +22,8 @@ constexpr milliseconds kLongestFaultPause{600'000};
 constexpr milliseconds kAskedPause{5000};
 constexpr minutes kForgiven{10};  // a session of so long makes up for faults
 constexpr minutes kSameReasonAgain{10};
+constexpr std::uint32_t kFeeFilterProtocol = 70013;
+constexpr seconds kFeeFilterPause{10};
 
 milliseconds doubled(milliseconds first, unsigned times, milliseconds longest) {
     return std::min<milliseconds>(first * (1 << std::min(times, 16U)), longest);
@@ -54,7 +56,9 @@ void Peer::connected(std::string local, std::string remote) {
     local_ = std::move(local);
     remote_ = std::move(remote);
     connected_at_ = host_.now_seconds();
-    last_sent_ = last_received_ = last_block_ = 0;
+    last_sent_ = last_received_ = last_block_ = last_transaction_ = 0;
+    fee_filter_.reset();
+    mempool_asked_ = false;
     session_.emplace(host_.session_options(), static_cast<PeerSessionHost&>(*this), SteadyClock::now());
     session_->begin();
 }
@@ -171,6 +175,22 @@ Result<void> Peer::session_message(const PeerMessage& message) {
     if (name == "inv") return take_inventory(payload);
     if (name == "block") return host_.peer_block(*this, message.payload);
     if (name == "notfound") return take_not_found(payload);
+    if (name == "tx") return take_transaction(message.payload);
+    if (name == "getdata") return take_request(payload);
+    return {};
+}
+
+Result<void> Peer::take_transaction(const SharedBytes& raw) {
+    if (!host_.wants_transactions())
+        return fail(Errc::corrupt, "it sent a transaction after it was told not to");
+    last_transaction_ = host_.now_seconds();
+    return host_.peer_transaction(*this, raw);
+}
+
+Result<void> Peer::take_request(ByteSpan payload) {
+    const auto items = decode_inventory(payload);
+    if (!items) return std::unexpected(items.error());
+    host_.peer_wants(*this, *items);
     return {};
 }
 
@@ -178,14 +198,17 @@ Result<void> Peer::take_inventory(ByteSpan payload) {
     const auto items = decode_inventory(payload);
     if (!items) return std::unexpected(items.error());
     const InventoryItem* last_block = nullptr;
+    std::vector<InventoryItem> transactions;
+    const std::uint32_t expected =
+        by_wtxid() ? InventoryItem::witness_transaction : InventoryItem::transaction;
     for (const InventoryItem& item : *items) {
-        if (item.is_block()) {
-            last_block = &item;
-        } else if (item.type == InventoryItem::transaction ||
-                   item.type == InventoryItem::witness_transaction) {
+        if (item.is_block()) last_block = &item;
+        if (!item.is_transaction()) continue;
+        if (!host_.wants_transactions())
             return fail(Errc::corrupt, "it announced transactions after it was told not to");
-        }
+        if (item.type == expected) transactions.push_back(item);
     }
+    if (!transactions.empty() && relays()) host_.peer_announced(*this, transactions);
     if (last_block == nullptr) return {};
     return headers_->announced(last_block->block_hash());
 }
@@ -195,6 +218,7 @@ Result<void> Peer::take_not_found(ByteSpan payload) {
     if (!items) return std::unexpected(items.error());
     for (const InventoryItem& item : *items) {
         if (item.is_block()) host_.peer_lacks_block(*this, item.block_hash());
+        if (item.is_transaction()) host_.peer_lacks_transaction(*this, item);
     }
     return {};
 }
@@ -208,6 +232,27 @@ void Peer::request_blocks(const std::vector<BlockHash>& hashes) {
     items.reserve(hashes.size());
     for (const BlockHash& hash : hashes) items.push_back(wanted_block(hash));
     session_->send("getdata", encode_inventory(items));
+}
+
+void Peer::send_inventory(std::string_view message, const std::vector<InventoryItem>& items) {
+    for (std::size_t first = 0; first < items.size(); first += kMaxInventory) {
+        const auto begin = items.begin() + static_cast<std::ptrdiff_t>(first);
+        const std::size_t count = std::min(kMaxInventory, items.size() - first);
+        session_->send(message, encode_inventory({begin, begin + static_cast<std::ptrdiff_t>(count)}));
+    }
+}
+
+void Peer::send_fee_filter(std::int64_t rate, Time now) {
+    if (!relays() || session_->peer()->protocol < kFeeFilterProtocol || fee_filter_ == rate) return;
+    if (fee_filter_ && now - fee_filter_told_ < kFeeFilterPause) return;
+    fee_filter_ = rate;
+    fee_filter_told_ = now;
+    session_->send("feefilter", encode_fee_filter(rate));
+}
+
+void Peer::ask_mempool() {
+    if (!relays() || (session_->peer()->services & kServiceBloom) == 0) return;
+    if (!std::exchange(mempool_asked_, true)) session_->send("mempool", {});
 }
 
 void Peer::ask_chain(Question question) {
@@ -279,6 +324,8 @@ PeerRow Peer::row(Time now) const {
     row.last_sent = last_sent_;
     row.last_received = last_received_;
     row.last_block = last_block_;
+    row.last_transaction = last_transaction_;
+    row.relays_transactions = relays();
     row.bytes_sent = stats.bytes_sent;
     row.bytes_received = stats.bytes_received;
     row.sent_by_message = std::move(stats.sent_by_message);

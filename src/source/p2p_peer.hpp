@@ -53,6 +53,13 @@ class PeerHost {
     /// An Error ends the session: the peer is to blame.
     [[nodiscard]] virtual Result<void> peer_block(Peer& peer, const SharedBytes& raw) = 0;
     virtual void peer_lacks_block(Peer& peer, const BlockHash& hash) = 0;
+
+    // Transactions. The peers are told whether they are wanted.
+    [[nodiscard]] virtual bool wants_transactions() const = 0;
+    virtual void peer_announced(Peer& peer, const std::vector<InventoryItem>& transactions) = 0;
+    [[nodiscard]] virtual Result<void> peer_transaction(Peer& peer, const SharedBytes& raw) = 0;
+    virtual void peer_lacks_transaction(Peer& peer, const InventoryItem& item) = 0;
+    virtual void peer_wants(Peer& peer, const std::vector<InventoryItem>& items) = 0;
 };
 
 /// One node that is followed: calls it, talks to it, and calls again after a while whatever happens, unless
@@ -84,6 +91,15 @@ class Peer final : private PeerSessionHost, private HeaderSyncHost {
     void close();
     /// Requires: ready().
     void request_blocks(const std::vector<BlockHash>& hashes);
+    /// inv, getdata or notfound. Requires: ready().
+    void send_inventory(std::string_view message, const std::vector<InventoryItem>& items);
+    /// Requires: ready().
+    void send_transaction(const SharedBytes& raw) { session_->send("tx", raw.bytes()); }
+    /// Says below which fee rate no transaction is wanted, in satoshi for 1000 virtual bytes, when that has
+    /// changed. Requires: ready().
+    void send_fee_filter(std::int64_t rate, Time now);
+    /// Asks for all of the peer's mempool, once, if it says that this is allowed. Requires: ready().
+    void ask_mempool();
     /// `session`: as it was when the chain was asked; what is older is passed over.
     void chain_answered(std::uint64_t session, HeaderAnswer answer);
     /// Reads on, or not: see PeerHost::reading_paused().
@@ -94,6 +110,8 @@ class Peer final : private PeerSessionHost, private HeaderSyncHost {
     [[nodiscard]] std::uint64_t session_number() const { return session_number_; }
     [[nodiscard]] bool ready() const { return session_ && session_->ready(); }
     [[nodiscard]] const PeerAddress& address() const& { return address_; }
+    [[nodiscard]] bool relays() const { return ready() && session_->relays(); }
+    [[nodiscard]] bool by_wtxid() const { return session_ && session_->by_wtxid(); }
     [[nodiscard]] const std::string& name() const& { return name_; }
     /// The other end of the connection; empty before there is one.
     [[nodiscard]] const std::string& remote() const& { return remote_; }
@@ -132,6 +150,8 @@ class Peer final : private PeerSessionHost, private HeaderSyncHost {
     void settle(const Result<void>& result);
     [[nodiscard]] Result<void> take_inventory(ByteSpan payload);
     [[nodiscard]] Result<void> take_not_found(ByteSpan payload);
+    [[nodiscard]] Result<void> take_transaction(const SharedBytes& raw);
+    [[nodiscard]] Result<void> take_request(ByteSpan payload);
     void log_end(const std::string& reason, std::chrono::milliseconds pause);
 
     const std::uint32_t number_;
@@ -162,6 +182,10 @@ class Peer final : private PeerSessionHost, private HeaderSyncHost {
     std::int64_t last_sent_ = 0;
     std::int64_t last_received_ = 0;
     std::int64_t last_block_ = 0;
+    std::int64_t last_transaction_ = 0;
+    std::optional<std::int64_t> fee_filter_;  // that the peer was told
+    Time fee_filter_told_{};
+    bool mempool_asked_ = false;
 };
 
 }  // namespace blockpub

@@ -19,6 +19,7 @@ using std::chrono::seconds;
 // The first versions with a message or a habit.
 constexpr std::uint32_t kLeastProtocol = 70001;  // ping with nonce, and nodes of the last ten years
 constexpr std::uint32_t kSendHeadersProtocol = 70012;
+constexpr std::uint32_t kWtxidRelayProtocol = 70016;
 
 /// Names that are counted by themselves: whoever makes up others fills no table.
 constexpr std::array<std::string_view, 24> kKnownNames{
@@ -104,6 +105,10 @@ Result<void> PeerSession::handle(const PeerMessage& message, Time now) {
         stats_.fee_filter = *fee_rate;
         return {};
     }
+    if (name == "wtxidrelay" && !ready_) {
+        by_wtxid_ = options_.version.relay && peer_->protocol >= kWtxidRelayProtocol;
+        return {};
+    }
     // What a peer may say between version and verack is about how it wants to be spoken to.
     if (!ready_) return {};
     return host_.session_message(message);
@@ -124,6 +129,7 @@ Result<void> PeerSession::handle_version(ByteSpan payload) {
     if ((version->services & kServiceWitness) == 0)
         return fail(Errc::unsupported, "it serves blocks without their witnesses");
     peer_ = *version;
+    if (options_.version.relay && peer_->protocol >= kWtxidRelayProtocol) transmit("wtxidrelay", {});
     transmit("verack", {});
     return {};
 }

@@ -33,7 +33,7 @@ class PeerSessionHost {
 
 struct PeerSessionOptions {
     std::uint32_t magic = 0;
-    PeerVersion version;  ///< what is told of ourselves
+    PeerVersion version;  ///< what is told of ourselves; `relay`: transactions are wanted
     /// The handshake must be done in this time, and a ping answered in three times as much.
     std::chrono::milliseconds timeout{60'000};
 };
@@ -81,6 +81,10 @@ class PeerSession {
     [[nodiscard]] bool ready() const { return ready_; }
     /// The peer's own. Nothing until it has come.
     [[nodiscard]] const std::optional<PeerVersion>& peer() const& { return peer_; }
+    /// Whether both sides want transactions.
+    [[nodiscard]] bool relays() const { return options_.version.relay && peer_ && peer_->relay; }
+    /// Whether transactions are announced by wtxid (BIP 339).
+    [[nodiscard]] bool by_wtxid() const { return by_wtxid_; }
     [[nodiscard]] Time last_received() const { return last_received_; }
     /// Whether a message has begun and not ended.
     [[nodiscard]] bool receiving() const { return framer_.pending() != 0; }
@@ -100,6 +104,7 @@ class PeerSession {
     MessageFramer framer_;
     std::optional<PeerVersion> peer_;
     bool ready_ = false;
+    bool by_wtxid_ = false;
     Time last_received_;
     Time last_ping_;
     std::uint64_t ping_nonce_ = 0;  // 0: none under way

@@ -31,6 +31,8 @@ class P2pSource {
     void stop();
     [[nodiscard]] const PeerList& peers() const& { return board_; }
     [[nodiscard]] PeerControl& control() & { return control_; }
+    /// Null where no transactions are relayed.
+    [[nodiscard]] TransactionSender* transactions() & { return follower_.transactions(); }
 
  private:
     PeerBoard board_;

@@ -7,8 +7,9 @@ import time
 
 import regtest
 
-NETWORK, WITNESS = 1, 8
+NETWORK, BLOOM, WITNESS = 1, 4, 8
 BLOCK, WITNESS_FLAG = 2, 1 << 30
+TX, WTX = 1, 5
 
 
 def message(name, payload=b'', magic=regtest.MAGIC, checksum=None, length=None):
@@ -35,6 +36,7 @@ class FakePeer:
 
     protocol = 70016
     services = NETWORK | WITNESS
+    by_wtxid = True  # whether it speaks of transactions so
 
     def __init__(self, blocks=(), port=0):
         self.lock = threading.Lock()
@@ -42,6 +44,9 @@ class FakePeer:
         self.active = [regtest.GENESIS]
         self.connections, self.accepted = [], 0
         self.received = []  # names of messages, in order
+        self.transactions = {}  # that it gives, by txid and by wtxid
+        self.fee_filters = []
+        self.asked_for, self.handed = [], []  # transactions: hashes that it was asked for, bytes that it was given
         self.listener, self.port, self.running = None, port, False
         if blocks:
             self.set_tip(blocks[-1], blocks)
@@ -71,6 +76,23 @@ class FakePeer:
     def announce_by_inv(self, tip, new_blocks=()):
         self.set_tip(tip, new_blocks)
         self.broadcast(message('inv', inventory_payload(BLOCK, [tip.digest])))
+
+    # Its transactions.
+
+    def take_transactions(self, txs):
+        """Into what serves as its mempool."""
+        with self.lock:
+            for tx in txs:
+                self.transactions[tx.digest] = self.transactions[regtest.sha256d(tx.raw)] = tx.raw
+
+    def told_fee_filters(self):
+        return [struct.unpack('<q', payload)[0] for payload in self.fee_filters]
+
+    def announce_transactions(self, txs, take=True):
+        if take:
+            self.take_transactions(txs)
+        hashes = [regtest.sha256d(tx.raw) if self.by_wtxid else tx.digest for tx in txs]
+        self.broadcast(message('inv', inventory_payload(WTX if self.by_wtxid else TX, hashes)))
 
     # Its life.
 
@@ -157,6 +179,8 @@ class FakePeer:
     def on_message(self, connection, name, payload):
         if name == 'version':
             connection.sendall(message('version', version_payload(len(self.active) - 1, self.services, self.protocol)))
+            if self.by_wtxid:
+                connection.sendall(message('wtxidrelay'))
             connection.sendall(message('verack'))
         elif name == 'verack':
             self.on_ready(connection)
@@ -166,6 +190,12 @@ class FakePeer:
             self.on_get_headers(connection, payload)
         elif name == 'getdata':
             self.on_get_data(connection, payload)
+        elif name == 'feefilter':
+            self.fee_filters.append(payload)
+        elif name == 'inv':
+            self.on_inventory(connection, payload)
+        elif name == 'tx':
+            self.on_transaction(connection, payload)
 
     def on_ready(self, connection):
         pass
@@ -189,6 +219,10 @@ class FakePeer:
         cursor = regtest.Cursor(payload)
         for _ in range(cursor.compact()):
             kind, digest = struct.unpack('<I', cursor.take(4))[0], cursor.take(32)
+            if kind in (TX | WITNESS_FLAG, WTX):
+                self.asked_for.append(digest)
+                self.give_transaction(connection, kind, digest)
+                continue
             assert kind == BLOCK | WITNESS_FLAG, kind
             block = self.by_digest.get(digest)
             if block is None:
@@ -198,6 +232,26 @@ class FakePeer:
 
     def send_block(self, connection, block):
         connection.sendall(message('block', block.raw))
+
+    def give_transaction(self, connection, kind, digest):
+        raw = self.transactions.get(digest)
+        if raw is None:
+            connection.sendall(message('notfound', inventory_payload(kind, [digest])))
+        else:
+            connection.sendall(message('tx', raw))
+
+    def on_inventory(self, connection, payload):
+        """Fetches the transactions that it is told of."""
+        connection.sendall(message('getdata', payload))
+
+    def on_transaction(self, connection, payload):
+        """Takes what it is given as nodes do: it can be had of it from then on, and is not announced to the giver."""
+        self.handed.append(payload)
+        if self.is_valid(payload):
+            self.take_transactions([regtest.parse_tx(regtest.Cursor(payload))])
+
+    def is_valid(self, raw):
+        return True
 
 
 # What no honest node does. `reason`: what the daemon must give as the reason.
@@ -384,6 +438,23 @@ class Deaf(FakePeer):
         pass
 
 
+class BrokenTransaction(FakePeer):
+    reason = 'it sent a transaction that does not decode'
+
+    def on_ready(self, connection):
+        connection.sendall(message('tx', b'\x01\x02'))
+
+
+class InvalidTransaction(FakePeer):
+    """One that spends the same output twice."""
+    reason = 'which is invalid: bad-txns-inputs-duplicate'
+
+    def on_ready(self, connection):
+        coin = (regtest.display(b'\x11' * 32), 0, b'', 0xffffffff)
+        connection.sendall(message('tx', regtest.Tx([coin, coin], [(1, regtest.OP_TRUE)]).raw))
+
+
+# To a daemon with -blocksonly.
 class AnnouncesTransactions(FakePeer):
     reason = 'it announced transactions after it was told not to'
 
@@ -411,7 +482,9 @@ class AnnouncesForEver(FakePeer):
 HOSTILE = (RpcPort, OtherChain, SilentOtherChain, WrongMagic, WrongChecksum, Oversize, Truncated, SlowLoris, SecondVersion,
            Deafening, NoWitness,
            TooManyHeaders, Strangers, NoWork, WrongDifficulty, WrongBlocks, BrokenBlocks, UnaskedBlocks, Stalling,
-           Trickling, Deaf, AnnouncesTransactions, AnnouncesForEver)
+           Trickling, Deaf, AnnouncesForEver)
+# Once initial download is over.
+HOSTILE_AT_TIP = (BrokenTransaction, InvalidTransaction)
 
 
 class EndlessHeaders(FakePeer):

@@ -158,6 +158,188 @@ class Following(P2pTest):
         self.assertEqual(peer.accepted, 0)
 
 
+COIN = 100_000_000
+
+
+def pay(coins, amount, sequence=0xfffffffd, witness=None):
+    """A transaction that anybody may spend on; `coins`: the outputs that it spends."""
+    return regtest.Tx([(txid, n, b'', sequence) for txid, n in coins], [(amount, regtest.FREE_WITNESS)], witness)
+
+
+class Transactions(P2pTest):
+    def funded(self, *kinds, args=()):
+        """Peers with a chain whose first coinbases can be spent, a daemon at its tip, and those coins."""
+        chain, blocks = self.blocks(regtest.MATURITY + 20)
+        peers = [self.peer(blocks, kind) for kind in kinds or (FakePeer,)]
+        node = self.follow(*peers, args=['-acceptnonstdtxn=1', *args])
+        self.wait_tip(node, blocks[-1])
+        wait_until(lambda: all('feefilter' in peer.received for peer in peers), 20, 'the end of initial download')
+        wait_until(lambda: all(peer.told_fee_filters()[-1:] == [1000] for peer in peers), 20, 'the fee filter')
+        return node, chain, peers, [(block.txs[0].txid, 0) for block in blocks]
+
+    def wait_mempool(self, node, txs, limit=20):
+        wanted = {tx.txid for tx in txs}
+        wait_until(lambda: set(node.rpc('getrawmempool')) == wanted, limit, f'a mempool of {len(wanted)} transactions')
+
+    def test_what_is_announced_is_fetched_once_and_told_as_bitcoind_does(self):
+        class ByTxid(FakePeer):
+            by_wtxid = False
+        node, chain, (one, other), coins = self.funded(FakePeer, ByTxid)
+        stream = self.subscriber(node.endpoint)
+        one.announce(chain.mine())
+        stream.wait_for(lambda frames: harness.ends_block(frames, chain.tip))
+        stream.take()
+        txs = [pay([coin], 50 * COIN - 1000, witness=[[b'w' * (i + 1)]]) for i, coin in enumerate(coins[:5])]
+        one.announce_transactions(txs)
+        self.wait_mempool(node, txs)
+        got = stream.wait_count(3 * len(txs))
+        told = [tx for tx in txs]
+        order = [display for topic, body, _ in got if topic == b'hashtx' for display in [body.hex()]]
+        told.sort(key=lambda tx: order.index(tx.txid))
+        first = int.from_bytes(got[2][1][33:], 'little')
+        self.assert_frames(got, [frame for i, tx in enumerate(told) for frame in (
+            (b'hashtx', bytes.fromhex(tx.txid)), (b'rawtx', tx.raw),
+            (b'sequence', bytes.fromhex(tx.txid) + b'A' + (first + i).to_bytes(8, 'little')))])
+        other.announce_transactions(txs)
+        one.announce_transactions(txs)
+        more = pay([coins[5]], 50 * COIN - 1000, witness=[[b'more']])
+        other.announce_transactions([more])
+        self.wait_mempool(node, [*txs, more])
+        self.assertEqual(sorted(one.asked_for), sorted(tx.wtxid_digest for tx in txs))
+        self.assertEqual(other.asked_for, [more.digest])
+        wait_until(lambda: node.rpc('getpeerinfo')[0]['last_transaction'] > 0, 10, 'the row')
+        self.assertTrue(node.rpc('getpeerinfo')[0]['relaytxes'])
+        # Mined: no R, as there.
+        stream.take()
+        one.announce(chain.mine(txs=[*txs, more], commit=True))
+        got = stream.wait_for(lambda frames: harness.ends_block(frames, chain.tip))
+        self.assert_frames(got, regtest.connect_frames(chain.tip) + regtest.tip_frames(chain.tip))
+        self.assertEqual(node.rpc('getrawmempool'), [])
+
+    def test_the_next_peer_is_asked_when_one_does_not_give_it(self):
+        class Keeps(FakePeer):
+            def give_transaction(self, connection, kind, digest):
+                pass
+        node, _, (keeps, lacks, gives), coins = self.funded(Keeps, FakePeer, FakePeer, args=['-peertimeout=3'])
+        tx, other = (pay([coin], 50 * COIN - 1000) for coin in coins[:2])
+        keeps.announce_transactions([tx])
+        wait_until(lambda: keeps.asked_for, 20, 'the question')
+        gives.announce_transactions([tx])
+        self.wait_mempool(node, [tx])
+        lacks.announce_transactions([other], take=False)
+        wait_until(lambda: lacks.asked_for, 20, 'the question')
+        gives.announce_transactions([other])
+        self.wait_mempool(node, [tx, other])
+
+    def test_children_wait_for_their_parents_and_fetch_them(self):
+        node, chain, (peer,), coins = self.funded()
+        parent = pay([coins[0]], 50 * COIN - 1000)
+        child = pay([(parent.txid, 0)], 50 * COIN - 2000)
+        grandchild = pay([(child.txid, 0)], 50 * COIN - 3000)
+        peer.take_transactions([parent, child])
+        peer.announce_transactions([grandchild])
+        self.wait_mempool(node, [parent, child, grandchild])
+        # More of them than are kept, without parents: they cost what is kept, and nothing else.
+        strangers = [pay([(regtest.display(bytes([i, 1]) * 16), 0)], COIN) for i in range(200)]
+        peer.announce_transactions(strangers)
+        wait_until(lambda: len(peer.asked_for) >= 400, 20, 'the questions for parents')
+        last = pay([coins[1]], 50 * COIN - 1000)
+        peer.announce_transactions([last])
+        self.wait_mempool(node, [parent, child, grandchild, last])
+        # One whose parent comes in a block.
+        mined = pay([coins[2]], 50 * COIN - 1000)
+        waiting = pay([(mined.txid, 0)], 50 * COIN - 2000)
+        peer.announce_transactions([waiting])
+        wait_until(lambda: mined.digest in peer.asked_for, 20, 'the question for the parent')
+        peer.announce(chain.mine(txs=[mined]))
+        self.wait_mempool(node, [parent, child, grandchild, last, waiting])
+
+    def test_replacement_expiry_and_size_limit_tell_of_removals(self):
+        node, chain, (peer,), coins = self.funded(args=['-mempoolexpiry=2'])
+        stream = self.subscriber(node.endpoint, topics=(b'sequence',))
+        first = pay([coins[0]], 50 * COIN - 1000)
+        peer.announce_transactions([first])
+        self.wait_mempool(node, [first])
+        better = pay([coins[0]], 50 * COIN - 10_000)
+        peer.announce_transactions([better])
+        self.wait_mempool(node, [better])
+        seen = stream.wait_for(lambda frames: any(body[32:33] == b'R' for _, body, _ in frames), what='a removal')
+        removed = [body[:32].hex() for _, body, _ in seen if body[32:33] == b'R']
+        self.assertEqual(removed, [first.txid])
+        node.rpc('setmocktime', harness.MOCKTIME + 3 * 3600)
+        late = pay([coins[1]], 50 * COIN - 1000)
+        peer.announce_transactions([late])
+        self.wait_mempool(node, [late])
+        stream.wait_for(lambda frames: any(body[:33] == bytes.fromhex(better.txid) + b'R' for _, body, _ in frames),
+                        what='the removal of what is too old')
+
+    def test_a_transaction_is_handed_out_and_comes_back_from_a_node(self):
+        node, _, (peer,), coins = self.funded()
+        tx = pay([coins[0]], 50 * COIN - 1000)
+        self.assertEqual(node.rpc('sendrawtransaction', tx.raw.hex(), 0), tx.txid)
+        child = pay([(tx.txid, 0)], 50 * COIN - 2000)
+        self.assertEqual(node.rpc('sendrawtransaction', child.raw.hex(), 0), child.txid)
+        self.wait_mempool(node, [tx, child])
+        self.assertEqual(peer.handed, [tx.raw, child.raw])
+        self.assertEqual(node.rpc('sendrawtransaction', tx.raw.hex(), 0), tx.txid)
+        with self.assertRaises(harness.RpcError) as caught:
+            node.rpc('sendrawtransaction', pay([coins[0]], 51 * COIN).raw.hex(), 0)
+        self.assertEqual(caught.exception.code, -26)
+        with self.assertRaises(harness.RpcError) as caught:
+            node.rpc('submitpackage', [tx.raw.hex(), child.raw.hex()])
+        self.assertIn('-upstreamrpc', caught.exception.message)
+
+    def test_what_no_node_takes_never_enters_the_mempool(self):
+        class Refuses(FakePeer):
+            def is_valid(self, raw):
+                return False
+        node, chain, (peer,), coins = self.funded(Refuses)
+        stream = self.subscriber(node.endpoint, topics=(b'rawtx',))
+        tx = pay([coins[0]], 50 * COIN - 1000)
+        self.assertEqual(node.rpc('sendrawtransaction', tx.raw.hex(), 0), tx.txid)
+        # It has been asked for it, twice, and has it not.
+        wait_until(lambda: peer.asked_for.count(regtest.sha256d(tx.raw)) >= 2, 20, 'the questions')
+        self.assertEqual(node.rpc('getrawmempool'), [])
+        self.assertEqual([frame for frame in stream.take() if frame[1] == tx.raw], [])
+        peer.stop()
+        wait_until(lambda: node.rpc('getconnectioncount') == 0, 20, 'no connection')
+        with self.assertRaises(harness.RpcError) as caught:
+            node.rpc('sendrawtransaction', pay([coins[1]], 50 * COIN - 1000).raw.hex(), 0)
+        self.assertEqual((caught.exception.code, caught.exception.message),
+                         (-9, 'The transaction was not sent: no node that takes transactions is connected'))
+
+    def test_the_whole_mempool_is_asked_for_where_a_node_allows_it(self):
+        class Allows(FakePeer):
+            services = FakePeer.services | fake_peer.BLOOM
+        _, _, (allows, other), _ = self.funded(Allows, FakePeer)
+        wait_until(lambda: 'mempool' in allows.received, 20, 'the question')
+        self.assertNotIn('mempool', other.received)
+
+    def test_without_transactions(self):
+        _, blocks = self.blocks(3)
+        peer, talks = self.peer(blocks), self.peer(blocks, fake_peer.AnnouncesTransactions)
+        node = self.follow(peer, talks, args=['-blocksonly'])
+        self.wait_tip(node, blocks[-1])
+        self.wait_log(node, f'Peer 127.0.0.1:{talks.port}: ', talks.reason)
+        self.assertFalse(node.rpc('getpeerinfo')[0]['relaytxes'])
+        self.assertEqual([name for name in peer.received if name in ('wtxidrelay', 'feefilter')], [])
+
+    def test_hostile_transactions(self):
+        for kind in fake_peer.HOSTILE_AT_TIP:
+            with self.subTest(kind=kind.__name__):
+                chain, blocks = self.blocks(3)
+                peer = self.peer(blocks)
+                node = self.follow(peer)
+                self.wait_tip(node, blocks[-1])
+                node.stop()
+                hostile = self.peer(blocks, kind, port=0)
+                node.args.append(f'-connect=127.0.0.1:{hostile.port}')
+                node.start()
+                self.wait_log(node, f'Peer 127.0.0.1:{hostile.port}: ', kind.reason, 'Trying again in')
+                peer.announce(chain.mine())
+                self.wait_tip(node, chain.tip)
+
+
 class Hostile(P2pTest):
     def test_each_fault_has_a_reason_and_the_honest_peer_is_followed(self):
         chain, blocks = self.blocks(200)

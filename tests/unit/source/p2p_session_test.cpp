@@ -81,7 +81,7 @@ TEST_CASE("nothing but version is said before the peer's own has come") {
     Fixture fixture;
     CHECK(fixture.host.sent == std::vector<std::string>{"version"});
     CHECK(fixture.say("version", encode_version(Fixture::honest())).empty());
-    CHECK(fixture.host.sent == std::vector<std::string>{"version", "verack"});
+    CHECK(fixture.host.sent == std::vector<std::string>{"version", "wtxidrelay", "verack"});
     CHECK(fixture.host.ready == 0);
     CHECK(fixture.say("verack").empty());
     CHECK(fixture.host.ready == 1);
@@ -94,6 +94,22 @@ TEST_CASE("a peer of before sendheaders is not told of it") {
     old.protocol = 70002;
     fixture.shake_hands(old);
     CHECK(fixture.host.sent == std::vector<std::string>{"version", "verack"});
+}
+
+TEST_CASE("transactions are spoken of by wtxid where both sides say so before verack") {
+    Fixture fixture;
+    CHECK(fixture.say("version", encode_version(Fixture::honest())).empty());
+    SUBCASE("it says so") {
+        CHECK(fixture.say("wtxidrelay").empty());
+        CHECK(fixture.say("verack").empty());
+        CHECK(fixture.session.by_wtxid());
+        CHECK(fixture.session.relays());
+    }
+    SUBCASE("it says so too late") {
+        CHECK(fixture.say("verack").empty());
+        CHECK(fixture.say("wtxidrelay").empty());
+        CHECK_FALSE(fixture.session.by_wtxid());
+    }
 }
 
 TEST_CASE("who cannot be followed is told apart by the reason") {

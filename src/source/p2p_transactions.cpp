@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+#include "source/p2p_transactions.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace blockpub {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr std::size_t kAtOnce = 64;            // transactions in one piece of the chain thread's work
+constexpr std::size_t kTakenKept = 50'000;     // hashes
+constexpr std::size_t kRejectedKept = 50'000;  // likewise
+
+template <class Tag>
+Hash256<InventoryTag> inventory_hash(const Hash256<Tag>& hash) {
+    return Hash256<InventoryTag>(hash.wire_bytes());
+}
+
+}  // namespace
+
+void TransactionRelay::Recent::insert(const Hash& hash) {
+    if (young_.size() >= kept_) old_ = std::exchange(young_, {});
+    young_.insert(hash);
+}
+
+bool TransactionRelay::Recent::contains(const Hash& hash) const {
+    return young_.contains(hash) || old_.contains(hash);
+}
+
+void TransactionRelay::Recent::clear() {
+    young_.clear();
+    old_.clear();
+}
+
+TransactionRelay::TransactionRelay(TransactionRelayHost& host, PeerNetwork::Poster post,
+                                   MempoolService& mempool, const Log& log,
+                                   std::chrono::milliseconds patience)
+    : host_(host),
+      post_(std::move(post)),
+      mempool_(mempool),
+      log_(log),
+      requests_(TransactionRequests::Limits{.patience = patience}),
+      orphans_(OrphanPool::Limits{}),
+      outgoing_(OutgoingTransactions::Limits{},
+                [this, wake = post_] {
+                    wake([this] {
+                        for (const PeerNumber peer : peers_) announce_outgoing(peer);
+                    });
+                }),
+      taken_(kTakenKept),
+      rejected_(kRejectedKept) {}
+
+void TransactionRelay::peer_ready(PeerNumber peer) {
+    peers_.insert(peer);
+    outgoing_.set_any_taker(true);
+    announce_outgoing(peer);
+}
+
+void TransactionRelay::peer_lost(PeerNumber peer) {
+    peers_.erase(peer);
+    outgoing_.set_any_taker(!peers_.empty());
+    outgoing_.forget(peer);
+    requests_.forget(peer);
+    orphans_.forget(peer);
+    fill_all(SteadyClock::now());
+}
+
+bool TransactionRelay::is_known(const Hash& hash) const {
+    return taken_.contains(hash) || rejected_.contains(hash) ||
+           under_way_.contains(Wtxid(hash.wire_bytes())) || orphans_.contains(Wtxid(hash.wire_bytes()));
+}
+
+void TransactionRelay::announced(PeerNumber peer, const std::vector<InventoryItem>& items) {
+    for (const InventoryItem& item : items) {
+        const bool wtxid = item.type == InventoryItem::witness_transaction;
+        if (is_known(item.hash)) continue;
+        if (!wtxid && mempool_.board().find(Txid(item.hash.wire_bytes()))) continue;
+        const std::uint32_t type = wtxid ? std::uint32_t{InventoryItem::witness_transaction}
+                                         : InventoryItem::transaction | InventoryItem::witness_flag;
+        requests_.announce(peer, {type, item.hash});
+    }
+    fill(peer, SteadyClock::now());
+}
+
+Result<void> TransactionRelay::received(PeerNumber peer, const SharedBytes& raw) {
+    auto transaction = MempoolTransaction::decode(raw);
+    if (!transaction) {
+        return fail(Errc::corrupt, fmt::format("it sent a transaction that does not decode: {}",
+                                               transaction.error().context));
+    }
+    const MempoolTransaction& one = **transaction;
+    requests_.settle(inventory_hash(one.txid()));
+    requests_.settle(inventory_hash(one.wtxid()));
+    if (!is_known(inventory_hash(one.wtxid()))) enqueue(*transaction, peer);
+    hand_in();
+    fill(peer, SteadyClock::now());
+    return {};
+}
+
+void TransactionRelay::lacking(PeerNumber peer, const InventoryItem& item) {
+    requests_.decline(peer, item.hash);
+    fill_all(SteadyClock::now());
+}
+
+void TransactionRelay::enqueue(const TransactionRef& transaction, PeerNumber peer) {
+    if (!under_way_.insert(transaction->wtxid()).second) return;
+    waiting_bytes_ += transaction->raw().size();
+    waiting_.push_back({transaction, peer});
+}
+
+/// Hands the next ones to the chain thread, which has one batch at a time: blocks come between.
+void TransactionRelay::hand_in() {
+    if (handing_in_ || waiting_.empty()) return;
+    std::vector<Waiting> batch;
+    std::vector<TransactionRef> transactions;
+    while (!waiting_.empty() && batch.size() < kAtOnce) {
+        batch.push_back(std::move(waiting_.front()));
+        waiting_.pop_front();
+        transactions.push_back(batch.back().transaction);
+    }
+    handing_in_ = true;
+    auto posted = mempool_.post(std::move(transactions), [this, post = post_, batch = std::move(batch)](
+                                                             MempoolService::Outcomes outcomes) mutable {
+        post(
+            [this, batch = std::move(batch), outcomes = std::move(outcomes)] { handed_in(batch, outcomes); });
+    });
+    // Else the chain has ended, and whoever follows it says so.
+    if (!posted) waiting_.clear();
+}
+
+void TransactionRelay::handed_in(const std::vector<Waiting>& batch,
+                                 const MempoolService::Outcomes& outcomes) {
+    using Kind = TransactionOutcome::Kind;
+    handing_in_ = false;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+        const Waiting& one = batch[i];
+        under_way_.erase(one.transaction->wtxid());
+        waiting_bytes_ -= one.transaction->raw().size();
+        if (!outcomes[i]) {
+            log_.debug("transaction {} cannot be looked at: {}", one.transaction->txid().display_hex(),
+                       outcomes[i].error().context);
+        } else if (outcomes[i]->kind == Kind::refused) {
+            refused(one, outcomes[i]->refusal);
+        } else {
+            taken(one);
+        }
+    }
+    hand_in();
+    fill_all(SteadyClock::now());
+}
+
+void TransactionRelay::taken(const Waiting& one) {
+    const MempoolTransaction& transaction = *one.transaction;
+    taken_.insert(inventory_hash(transaction.txid()));
+    taken_.insert(inventory_hash(transaction.wtxid()));
+    outgoing_.settle(transaction.txid());
+    for (const OrphanPool::Orphan& orphan : orphans_.take_children(transaction.txid()))
+        enqueue(orphan.transaction, orphan.peer);
+}
+
+void TransactionRelay::refused(const Waiting& one, const TransactionRefusal& refusal) {
+    using Kind = TransactionRefusal::Kind;
+    if (refusal.kind == Kind::missing_inputs) return keep_orphan(one);
+    const MempoolTransaction& transaction = *one.transaction;
+    log_.debug("transaction {} is not taken: {}", transaction.txid().display_hex(), refusal.text());
+    outgoing_.settle(transaction.txid());
+    if (refusal.reason == "txn-already-in-mempool" || refusal.reason == "txn-already-known") {
+        taken_.insert(inventory_hash(transaction.txid()));
+        taken_.insert(inventory_hash(transaction.wtxid()));
+        return;
+    }
+    rejected_.insert(inventory_hash(transaction.wtxid()));
+    if (refusal.kind == Kind::invalid) {
+        host_.drop_peer(one.peer, fmt::format("it sent transaction {}, which is invalid: {}",
+                                              transaction.txid().display_hex(), refusal.text()));
+    }
+}
+
+/// Keeps a transaction whose parents are missing, and asks its sender for them.
+void TransactionRelay::keep_orphan(const Waiting& one) {
+    const MempoolTransaction& orphan = *one.transaction;
+    std::set<Txid> missing;
+    for (const Outpoint& outpoint : orphan.spends()) {
+        // Parents that are refused make a transaction that cannot be taken, for as long as they are.
+        if (rejected_.contains(inventory_hash(outpoint.txid)))
+            return rejected_.insert(inventory_hash(orphan.wtxid()));
+        if (!mempool_.board().find(outpoint.txid)) missing.insert(outpoint.txid);
+    }
+    if (!peers_.contains(one.peer) || !orphans_.add(one.transaction, one.peer)) return;
+    for (const Txid& parent : missing) {
+        const Hash hash = inventory_hash(parent);
+        // Most of them are in a block long since, and the output that is missing is spent: nobody has those.
+        if (!is_known(hash))
+            requests_.announce(one.peer, {InventoryItem::transaction | InventoryItem::witness_flag, hash});
+    }
+}
+
+void TransactionRelay::tip_changed() {
+    rejected_.clear();
+    for (const OrphanPool::Orphan& orphan : orphans_.take_all()) enqueue(orphan.transaction, orphan.peer);
+    hand_in();
+}
+
+void TransactionRelay::fill(PeerNumber peer, Time now) {
+    if (!peers_.contains(peer)) return;
+    const auto items = requests_.ask(peer, now);
+    if (!items.empty()) host_.send_inventory(peer, "getdata", items);
+}
+
+void TransactionRelay::fill_all(Time now) {
+    for (const PeerNumber peer : peers_) fill(peer, now);
+}
+
+InventoryItem TransactionRelay::item_for(PeerNumber peer, const MempoolTransaction& transaction,
+                                         bool request) const {
+    if (host_.by_wtxid(peer))
+        return {InventoryItem::witness_transaction, inventory_hash(transaction.wtxid())};
+    const std::uint32_t flag = request ? std::uint32_t{InventoryItem::witness_flag} : 0;
+    return {InventoryItem::transaction | flag, inventory_hash(transaction.txid())};
+}
+
+void TransactionRelay::announce_outgoing(PeerNumber peer) {
+    std::vector<InventoryItem> items;
+    for (const TransactionRef& transaction : outgoing_.tell(peer))
+        items.push_back(item_for(peer, *transaction, false));
+    if (!items.empty()) host_.send_inventory(peer, "inv", items);
+}
+
+void TransactionRelay::wanted(PeerNumber peer, const std::vector<InventoryItem>& items) {
+    std::vector<InventoryItem> missing;
+    for (const InventoryItem& item : items) {
+        const TransactionRef transaction = item.is_block() ? nullptr : outgoing_.find(item.hash);
+        if (transaction == nullptr) {
+            missing.push_back(item);
+            continue;
+        }
+        host_.send_transaction(peer, transaction->raw());
+        outgoing_.fetched(transaction->txid(), peer, SteadyClock::now());
+    }
+    if (!missing.empty()) host_.send_inventory(peer, "notfound", missing);
+}
+
+void TransactionRelay::ask_back(PeerNumber peer, Time now) {
+    std::vector<InventoryItem> items;
+    for (const TransactionRef& transaction : outgoing_.questions(peer, now))
+        items.push_back(item_for(peer, *transaction, true));
+    if (!items.empty()) host_.send_inventory(peer, "getdata", items);
+}
+
+void TransactionRelay::tick(Time now) {
+    outgoing_.expire(now);
+    for (const PeerNumber peer : peers_) ask_back(peer, now);
+    fill_all(now);
+}
+
+}  // namespace blockpub

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/log.hpp"
+#include "chain/mempool_service.hpp"
+#include "source/p2p_network.hpp"
+#include "source/p2p_orphans.hpp"
+#include "source/p2p_outgoing.hpp"
+#include "source/p2p_tx_requests.hpp"
+
+#include <blockpub/bytes.hpp>
+#include <blockpub/result.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+namespace blockpub {
+
+/// What the relay of transactions wants of the peers, by number; those that are gone are passed over.
+class TransactionRelayHost {
+ public:
+    virtual ~TransactionRelayHost() = default;
+    virtual void send_inventory(std::uint32_t peer, std::string_view message,
+                                const std::vector<InventoryItem>& items) = 0;
+    virtual void send_transaction(std::uint32_t peer, const SharedBytes& raw) = 0;
+    virtual void drop_peer(std::uint32_t peer, const std::string& reason) = 0;
+    /// Whether the peer speaks of transactions by wtxid.
+    [[nodiscard]] virtual bool by_wtxid(std::uint32_t peer) const = 0;
+};
+
+/// Feeds the mempool with what peers announce: each transaction is fetched once, held to all rules but
+/// scripts on the chain thread, and waits for its parents where they are missing.
+///
+/// Thread safety: the network's thread only, but for `outgoing`.
+/// Ownership: borrows all that it is made with.
+/// Blocking: never.
+/// Errors: what a peer is to blame for; it is dropped then.
+/// Source: Bitcoin Core v28.1 src/net_processing.cpp; what is asked of whom is simpler here.
+class TransactionRelay {
+ public:
+    using Time = std::chrono::steady_clock::time_point;
+    using PeerNumber = std::uint32_t;
+
+    TransactionRelay(TransactionRelayHost& host, PeerNetwork::Poster post, MempoolService& mempool,
+                     const Log& log, std::chrono::milliseconds patience);
+
+    void peer_ready(PeerNumber peer);
+    void peer_lost(PeerNumber peer);
+    void announced(PeerNumber peer, const std::vector<InventoryItem>& items);
+    [[nodiscard]] Result<void> received(PeerNumber peer, const SharedBytes& raw);
+    void lacking(PeerNumber peer, const InventoryItem& item);
+    /// The peer asks for transactions. Only those on their way are given.
+    void wanted(PeerNumber peer, const std::vector<InventoryItem>& items);
+    /// What was refused may be taken on top of another tip, and what waited may have its parents.
+    void tip_changed();
+    void tick(Time now);
+    /// Whether nodes are followed at all, connected or not.
+    void set_following(bool following) { outgoing_.set_following(following); }
+    /// Whether so much waits for the chain thread that no more is to be read.
+    [[nodiscard]] bool full() const { return waiting_bytes_ >= kMostWaiting; }
+    [[nodiscard]] TransactionSender& outgoing() { return outgoing_; }
+
+ private:
+    static constexpr std::size_t kMostWaiting = 8'000'000;
+    using Hash = Hash256<InventoryTag>;
+    struct Waiting {
+        TransactionRef transaction;
+        PeerNumber peer = 0;
+    };
+    /// Hashes that were seen lately, twice `kept` at most.
+    class Recent {
+     public:
+        explicit Recent(std::size_t kept) : kept_(kept) {}
+        void insert(const Hash& hash);
+        [[nodiscard]] bool contains(const Hash& hash) const;
+        void clear();
+
+     private:
+        const std::size_t kept_;
+        std::unordered_set<Hash> young_;
+        std::unordered_set<Hash> old_;
+    };
+
+    void enqueue(const TransactionRef& transaction, PeerNumber peer);
+    void hand_in();
+    void handed_in(const std::vector<Waiting>& batch, const MempoolService::Outcomes& outcomes);
+    void taken(const Waiting& one);
+    void refused(const Waiting& one, const TransactionRefusal& refusal);
+    void keep_orphan(const Waiting& one);
+    void fill(PeerNumber peer, Time now);
+    void fill_all(Time now);
+    void announce_outgoing(PeerNumber peer);
+    void ask_back(PeerNumber peer, Time now);
+    [[nodiscard]] bool is_known(const Hash& hash) const;
+    [[nodiscard]] InventoryItem item_for(PeerNumber peer, const MempoolTransaction& transaction,
+                                         bool request) const;
+
+    TransactionRelayHost& host_;
+    const PeerNetwork::Poster post_;
+    MempoolService& mempool_;
+    const Log log_;
+    TransactionRequests requests_;
+    OrphanPool orphans_;
+    OutgoingTransactions outgoing_;
+    Recent taken_;     // by txid and by wtxid
+    Recent rejected_;  // by wtxid, on this tip
+    std::unordered_set<PeerNumber> peers_;
+    std::deque<Waiting> waiting_;
+    std::unordered_set<Wtxid> under_way_;  // waiting, or with the chain thread
+    std::size_t waiting_bytes_ = 0;
+    bool handing_in_ = false;
+};
+
+}  // namespace blockpub

@@ -68,6 +68,13 @@ def row_of(line):
         return Row(f'submitblock sent to rawblock received, {line["bytes"] / 1e6:.2f} MB', f'median {line["median_ms"]:.1f} ms')
     if bench == 'import':
         return Row('import of vectors/big', f'{line["import_mb_s"]:.0f} MB/s, {times(line["ratio"])} a copy with fsync')
+    if bench == 'p2p_download':
+        return Row(f'{line["blocks"]:,} blocks from a peer', f'{line["blocks_s"]:.0f} blocks/s, {line["mb_s"]:.0f} MB/s '
+                   f'({times(line["ratio"])} loopback alone)')
+    if bench == 'p2p_latency':
+        how = 'sent as a compact block' if line['compact'] else 'announced by its header'
+        return Row(f'a block of {line["bytes"] / 1e6:.1f} MB, {how}, to rawblock',
+                   f'median {line["median_ms"]:.1f} ms, longest {line["longest_ms"]:.1f} ms')
     if bench == 'headers':
         return Row(f'start with {line["headers"]:,} headers, killed before', f'{line["first_s"]:.2f} s', '10 s',
                    line['first_s'] <= 10)
@@ -196,6 +203,7 @@ def main():
         'submit': [submit, [*submit, f'--coins={options.coins}'], [*submit, '--growth']],
         'import': [[programs / 'bench_import', file]],
         'headers': [[programs / 'bench_headers']],
+        'p2p': [['/usr/bin/python3', HERE / 'p2p_bench.py', options.build / 'blockpubd', file]],
         'fanout': [[programs / 'bench_fanout']],
         'cache': [[programs / 'bench_cache']],
         'readers': [[programs / 'bench_readers', file]],

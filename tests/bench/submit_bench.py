@@ -113,12 +113,12 @@ def run_with_coins(binary, count, make_blocks=spending_blocks):
 
 
 class Daemon:
-    def __init__(self, binary, directory):
+    def __init__(self, binary, directory, sources=('-connect=0',)):
         self.port, zmq_port = free_port(), free_port()
         self.endpoint = f'tcp://127.0.0.1:{zmq_port}'
         self.process = subprocess.Popen(
             [binary, '-regtest', f'-datadir={directory}', f'-rpcport={self.port}', f'-mocktime={CLOCK}',
-             '-connect=0', '-printtoconsole=0', f'-zmqpubrawblock={self.endpoint}'])
+             *sources, '-printtoconsole=0', f'-zmqpubrawblock={self.endpoint}'])
         cookie = Path(directory) / 'regtest' / '.cookie'
         end = time.time() + 60
         while True:

@@ -97,13 +97,13 @@ class Words(IntegrationTest):
         conf = os.path.join(directory, 'bitcoin.conf')
         port = harness.free_port()
         with open(conf, 'w', encoding='ascii') as file:
-            file.write(f'server=1\nlisten=1\ndbcache=4000\nblocksonly=1\nregtest=1\n[regtest]\nrpcport=1\n[blockpub]\nrpcport={port}\n')
+            file.write(f'server=1\nlisten=1\ndbcache=4000\nblockversion=1\nregtest=1\n[regtest]\nrpcport=1\n[blockpub]\nrpcport={port}\n')
         status, _, err = run(f'-conf={conf}', f'-datadir={directory}', '-stopafterblockimport', '-mapsize=1024')
         self.assertEqual((status, err), (0, ''))
         with open(os.path.join(directory, 'regtest', 'debug.log'), encoding='utf-8') as file:
             log = file.read()
         self.assertIn(f'127.0.0.1:{port}', log)
-        self.assertIn('blocksonly, listen', log)
+        self.assertIn('blockversion, listen', log)
 
 
 class Background(IntegrationTest):

@@ -263,7 +263,7 @@ TEST_SUITE("daemon.options") {
     TEST_CASE("the node's own bitcoin.conf may be shared, with a section of ours") {
         const test::TemporaryDirectory directory;
         directory.write("bitcoin.conf",
-                        "server=1\nlisten=1\ndbcache=4000\nblocksonly=1\nrpcport=8332\nzmqpubrawblock=tcp://"
+                        "server=1\nlisten=1\ndbcache=4000\nblockversion=1\nrpcport=8332\nzmqpubrawblock=tcp://"
                         "127.0.0.1:28332\n"
                         "[blockpub]\nrpcport=9000\nzmqpubrawblock=tcp://127.0.0.1:29332\n");
         const auto options = read(directory, {});
@@ -273,7 +273,7 @@ TEST_SUITE("daemon.options") {
         CHECK(options->zmq[0].name == "zmqpubrawblock");
         CHECK(options->zmq[0].value == "tcp://127.0.0.1:29332");
         CHECK(options->coin_bytes == std::uint64_t{4000} << 20);
-        CHECK(warns(*options, "Options of bitcoind that blockpub has no use for: blocksonly"));
+        CHECK(warns(*options, "Options of bitcoind that blockpub has no use for: blockversion"));
         CHECK(warns(*options, "listen in bitcoin.conf: taken as said to the node"));
         CHECK(options->listen.endpoints.empty());
     }

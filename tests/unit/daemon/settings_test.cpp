@@ -224,11 +224,11 @@ TEST_SUITE("daemon.settings") {
     TEST_CASE(
         "bitcoind's options that do nothing here are named once, but for what is off and not here anyway") {
         const auto settings = make(
-            "-blocksonly -par=2",
-            "blocksonly=1\nwallet=w\nnatpmp=0\nupnp=1\nrpcworkqueue=64\nlistenonion=0\n", "main");
+            "-blockversion -par=2",
+            "blockversion=1\nwallet=w\nnatpmp=0\nupnp=1\nrpcworkqueue=64\nlistenonion=0\n", "main");
         REQUIRE(settings);
         CHECK(settings->foreign_names() ==
-              std::vector<std::string>{"blocksonly", "par", "rpcworkqueue", "upnp", "wallet"});
+              std::vector<std::string>{"blockversion", "par", "rpcworkqueue", "upnp", "wallet"});
     }
 
     TEST_CASE("an option of one network outside its section is reported, unless another place gives it") {

@@ -96,6 +96,8 @@ struct PeerRow {
     std::int64_t last_received = 0;
     std::int64_t last_block = 0;
     std::int64_t last_transaction = 0;
+    bool compact_to = false;    ///< it was asked for compact blocks at once
+    bool compact_from = false;  ///< it asked for them
     std::uint64_t bytes_sent = 0;
     std::uint64_t bytes_received = 0;
     Counts sent_by_message;  ///< bytes

@@ -362,7 +362,8 @@ Result<void> RunningNode::make_follower() {
     follow.nonce = nonce_;
     follow.user_agent = fmt::format("/blockpub:{}/", options_.version);
     follow.transaction_patience = std::min<milliseconds>(follow.peer_timeout, follow.transaction_patience);
-    if (!options_.sources.blocks_only) follow.mempool = &mempool_->service();
+    // Without coins no transaction can be held to the rules.
+    if (!options_.sources.blocks_only && !options_.start_at_tip) follow.mempool = &mempool_->service();
     p2p_ = std::make_unique<P2pSource>(std::move(follow), options_.sources.add_node, *chain_,
                                        *options_.params, clock_, logger_, node_hooks_.progress);
     return {};

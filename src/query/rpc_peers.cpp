@@ -88,8 +88,8 @@ void write_peer(JsonWriter& out, const PeerRow& row) {
     out.member("version", row.protocol);
     out.member("subver", std::string_view(plain_text(row.user_agent)));
     out.member("inbound", row.inbound);
-    out.member("bip152_hb_to", false);
-    out.member("bip152_hb_from", false);
+    out.member("bip152_hb_to", row.compact_to);
+    out.member("bip152_hb_from", row.compact_from);
     out.member("startingheight", row.start_height);
     out.member("presynced_headers", row.presynced_headers);
     out.member("synced_headers", row.synced_headers);

@@ -56,6 +56,8 @@ class BlockDownloads {
     /// Nothing can be had of `peer` any more.
     void forget(PeerNumber peer);
 
+    /// Whether any peer is asked for the block.
+    [[nodiscard]] bool is_asked(const BlockHash& hash) const { return asked_of_.contains(hash); }
     /// Whether the block has been received and the chain thread is not done with it.
     [[nodiscard]] bool is_settling(const BlockHash& hash) const { return settling_.contains(hash); }
     [[nodiscard]] std::size_t in_flight(PeerNumber peer) const;

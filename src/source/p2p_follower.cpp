@@ -17,6 +17,7 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr std::uint32_t kLimitedBlocks = 288;  // that a node which prunes has at least (BIP 159)
 constexpr int kPatienceAlone = 10;             // timeouts that a block may take, when there is no other peer
 constexpr int kPatience = 2;
+constexpr std::size_t kCompactPeers = 3;  // that send compact blocks unasked
 
 }  // namespace
 
@@ -39,6 +40,7 @@ Follower::Follower(FollowerOptions options, PeerNetwork& network, Chain& chain, 
     relay_ = std::make_unique<TransactionRelay>(static_cast<TransactionRelayHost&>(*this), post_,
                                                 *options_.mempool, log_, options_.transaction_patience);
     relay_->set_following(!peers_.empty());
+    compact_.emplace(options_.mempool->board());
 }
 
 Peer& Follower::add_peer(PeerAddress address, bool lasting) {
@@ -117,6 +119,7 @@ void Follower::peer_ready(Peer& peer) {
 void Follower::peer_lost(Peer& peer) {
     downloads_.forget(peer.number());
     if (relay_) relay_->peer_lost(peer.number());
+    if (compact_) compact_->forget(peer.number());
     show_board(SteadyClock::now());
     plan();
 }
@@ -139,7 +142,13 @@ void Follower::connection_ended(PeerBlame blame) {
 
 void Follower::peer_chain_changed(Peer& peer, const HeaderAnswer& answer) {
     offer(peer, answer.missing);
-    fill(peer);
+    const bool next =
+        answer.missing.size() == 1 && answer.last && answer.missing[0].hash == answer.last->hash;
+    if (next && compact_ && compact_->has(peer.number(), answer.last->hash)) {
+        rebuild(peer, answer.missing[0]);
+    } else {
+        fill(peer);
+    }
 }
 
 Result<void> Follower::peer_block(Peer& peer, const SharedBytes& raw) {
@@ -156,23 +165,74 @@ Result<void> Follower::peer_block(Peer& peer, const SharedBytes& raw) {
     progress_.add(raw.size());
     ++counters_.blocks_received;
     if (twice) return {};
-    auto delivered = chain_.deliver_block(
-        std::move(*block), [this, post = post_, number = peer.number(), session = peer.session_number(),
-                            hash](const DeliveredBlock& outcome) {
-            post([this, number, session, hash, outcome] { block_settled(number, session, hash, outcome); });
-        });
-    if (!delivered) chain_ended(delivered.error());
+    deliver(peer, std::move(*block), false);
     fill(peer);
     if (downloads_.full()) update_pauses();
     return {};
+}
+
+void Follower::deliver(const Peer& peer, ParsedBlock block, bool rebuilt) {
+    const Delivery delivery{peer.number(), peer.session_number(), block.hash(), rebuilt};
+    auto delivered =
+        chain_.deliver_block(std::move(block), [this, post = post_, delivery](const DeliveredBlock& outcome) {
+            post([this, delivery, outcome] { block_settled(delivery, outcome); });
+        });
+    if (!delivered) chain_ended(delivered.error());
+}
+
+void Follower::peer_compact_block(Peer& peer, CompactBlock block) {
+    if (compact_ && !catching_up_) compact_->keep(peer.number(), std::move(block));
+}
+
+/// The block that the chain waits for has come as a compact block: it is put together, unless it comes from
+/// elsewhere already.
+void Follower::rebuild(Peer& peer, const HeaderDesk::Missing& block) {
+    if (downloads_.is_asked(block.hash) || downloads_.is_settling(block.hash) ||
+        !downloads_.request(peer.number(), block, SteadyClock::now()))
+        return compact_->forget(peer.number());
+    go_on_rebuilding(peer, block.hash, compact_->begin(peer.number()));
+}
+
+void Follower::go_on_rebuilding(Peer& peer, const BlockHash& hash, CompactBlocks::Step step) {
+    using Kind = CompactBlocks::Step::Kind;
+    if (step.kind == Kind::ask_transactions)
+        return peer.request_block_transactions({.block = hash, .positions = std::move(step.positions)});
+    auto block = step.kind == Kind::deliver ? ParsedBlock::parse(step.block)
+                                            : Result<ParsedBlock>(fail(Errc::corrupt, "ambiguous"));
+    if (!block) return peer.request_blocks({hash});
+    static_cast<void>(downloads_.receive(peer.number(), hash, step.block.size(), SteadyClock::now()));
+    peer.note_block();
+    ++counters_.blocks_received;
+    deliver(peer, std::move(*block), true);
+}
+
+Result<void> Follower::peer_block_transactions(Peer& peer, const BlockTransactions& message) {
+    if (!compact_) return {};
+    auto step = compact_->take(peer.number(), message);
+    if (step) {
+        go_on_rebuilding(peer, message.block, std::move(*step));
+    } else if (step.error().code == Errc::corrupt) {
+        return forward_error(step);
+    }
+    return {};
+}
+
+/// Of a few peers, as it costs each of them bandwidth.
+void Follower::ask_for_compact_blocks() {
+    auto asked = static_cast<std::size_t>(std::ranges::count_if(
+        peers_, [](const auto& peer) { return peer->ready() && peer->sends_compact_blocks(); }));
+    for (const auto& peer : peers_) {
+        if (asked >= kCompactPeers) break;
+        if (peer->ready() && !peer->sends_compact_blocks() && peer->ask_compact_blocks()) ++asked;
+    }
 }
 
 void Follower::update_pauses() {
     for (const auto& peer : peers_) peer->update_pause();
 }
 
-void Follower::block_settled(std::uint32_t number, std::uint64_t session, const BlockHash& hash,
-                             const DeliveredBlock& outcome) {
+void Follower::block_settled(const Delivery& delivery, const DeliveredBlock& outcome) {
+    const BlockHash& hash = delivery.block;
     const bool was_full = downloads_.full();
     downloads_.settle(hash);
     if (was_full && !downloads_.full()) {
@@ -180,7 +240,14 @@ void Follower::block_settled(std::uint32_t number, std::uint64_t session, const 
         update_pauses();
     }
     if (outcome.kind == DeliveredBlock::Kind::rejected) {
-        if (Peer* const peer = find(number, session)) {
+        Peer* const peer = find(delivery.peer, delivery.session);
+        if (peer != nullptr && delivery.rebuilt && outcome.mutated) {
+            // Short ids that meet by chance make such a block, and are nobody's fault.
+            log_.debug("Peer {}: block {} cannot be put together: {}", peer->name(), hash.display_hex(),
+                       outcome.reason);
+            if (downloads_.request(peer->number(), {hash, peer->best()->height}, SteadyClock::now()))
+                peer->request_blocks({hash});
+        } else if (peer != nullptr) {
             peer->drop(
                 fmt::format("it sent block {}, which is invalid: {}", hash.display_hex(), outcome.reason),
                 Peer::Blame::peer);
@@ -246,6 +313,7 @@ void Follower::tick_relay(const ChainStatus& status, Time now) {
         peer->send_fee_filter(least, now);
         if (!catching_up_ && mempool.loaded) peer->ask_mempool();
     }
+    if (!catching_up_) ask_for_compact_blocks();
     relay_->tick(now);
     update_pauses();
 }

@@ -12,12 +12,14 @@
 #include "source/p2p_network.hpp"
 #include "source/p2p_peer.hpp"
 #include "source/p2p_progress.hpp"
+#include "source/p2p_rebuild.hpp"
 #include "source/p2p_transactions.hpp"
 
 #include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -97,6 +99,8 @@ class Follower final : private PeerHost, private TransactionRelayHost {
     void peer_chain_changed(Peer& peer, const HeaderAnswer& answer) override;
     Result<void> peer_block(Peer& peer, const SharedBytes& raw) override;
     void peer_lacks_block(Peer& peer, const BlockHash& hash) override;
+    void peer_compact_block(Peer& peer, CompactBlock block) override;
+    Result<void> peer_block_transactions(Peer& peer, const BlockTransactions& message) override;
     bool wants_transactions() const override { return relay_ != nullptr; }
     void peer_announced(Peer& peer, const std::vector<InventoryItem>& transactions) override;
     Result<void> peer_transaction(Peer& peer, const SharedBytes& raw) override;
@@ -109,8 +113,18 @@ class Follower final : private PeerHost, private TransactionRelayHost {
     bool by_wtxid(std::uint32_t peer) const override;
 
     void chain_ended(const Error& error);
-    void block_settled(std::uint32_t peer, std::uint64_t session, const BlockHash& hash,
-                       const DeliveredBlock& outcome);
+    /// What is delivered, and how it came.
+    struct Delivery {
+        std::uint32_t peer = 0;
+        std::uint64_t session = 0;
+        BlockHash block;
+        bool rebuilt = false;  ///< from a compact block
+    };
+    void block_settled(const Delivery& delivery, const DeliveredBlock& outcome);
+    void deliver(const Peer& peer, ParsedBlock block, bool rebuilt);
+    void rebuild(Peer& peer, const HeaderDesk::Missing& block);
+    void go_on_rebuilding(Peer& peer, const BlockHash& hash, CompactBlocks::Step step);
+    void ask_for_compact_blocks();
     void plan();
     void planned(Plan plan);
     void offer(Peer& peer, std::vector<HeaderDesk::Missing> missing);
@@ -141,6 +155,7 @@ class Follower final : private PeerHost, private TransactionRelayHost {
     bool active_;
     PeerList::Counters counters_;
     std::unique_ptr<TransactionRelay> relay_;  // null: none
+    std::optional<CompactBlocks> compact_;     // likewise
     BlockHash relay_tip_;
     bool catching_up_ = true;  // initial download: transactions mean nothing yet
     bool planning_ = false;

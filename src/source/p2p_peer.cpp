@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "source/p2p_peer.hpp"
 
+#include "primitives/transaction.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,6 +26,8 @@ constexpr minutes kForgiven{10};  // a session of so long makes up for faults
 constexpr minutes kSameReasonAgain{10};
 constexpr std::uint32_t kFeeFilterProtocol = 70013;
 constexpr seconds kFeeFilterPause{10};
+constexpr std::uint64_t kCompactVersion = 2;  // short ids of wtxids
+constexpr std::uint32_t kCompactProtocol = 70015;
 
 milliseconds doubled(milliseconds first, unsigned times, milliseconds longest) {
     return std::min<milliseconds>(first * (1 << std::min(times, 16U)), longest);
@@ -59,6 +63,7 @@ void Peer::connected(std::string local, std::string remote) {
     last_sent_ = last_received_ = last_block_ = last_transaction_ = 0;
     fee_filter_.reset();
     mempool_asked_ = false;
+    compact_known_ = compact_asked_ = compact_wanted_ = false;
     session_.emplace(host_.session_options(), static_cast<PeerSessionHost&>(*this), SteadyClock::now());
     session_->begin();
 }
@@ -175,9 +180,46 @@ Result<void> Peer::session_message(const PeerMessage& message) {
     if (name == "inv") return take_inventory(payload);
     if (name == "block") return host_.peer_block(*this, message.payload);
     if (name == "notfound") return take_not_found(payload);
+    if (name == "cmpctblock") return take_compact_block(message.payload);
+    if (name == "sendcmpct") return take_compact_wish(payload);
+    if (name == "blocktxn") {
+        const auto transactions = decode_block_transactions(message.payload);
+        if (!transactions) return std::unexpected(transactions.error());
+        return host_.peer_block_transactions(*this, *transactions);
+    }
     if (name == "tx") return take_transaction(message.payload);
     if (name == "getdata") return take_request(payload);
     return {};
+}
+
+/// Its header goes the way of all headers; the rest waits for what becomes of it.
+Result<void> Peer::take_compact_block(const SharedBytes& payload) {
+    auto block = decode_compact_block(payload);
+    if (!block) return forward_error(block);
+    const BlockHeader header = block->header;
+    if (compact_asked_) host_.peer_compact_block(*this, std::move(*block));
+    return headers_->take({header}, SteadyClock::now());
+}
+
+Result<void> Peer::take_compact_wish(ByteSpan payload) {
+    const auto wish = decode_send_compact(payload);
+    if (!wish) return std::unexpected(wish.error());
+    if (wish->version != kCompactVersion) return {};
+    compact_known_ = true;
+    compact_wanted_ = wish->announce;
+    return {};
+}
+
+bool Peer::ask_compact_blocks() {
+    // Who does not know it passes it over, and some say first what the other side shows to need.
+    if (!compact_known_ && session_->peer()->protocol < kCompactProtocol) return false;
+    if (!std::exchange(compact_asked_, true))
+        session_->send("sendcmpct", encode_send_compact({.announce = true, .version = kCompactVersion}));
+    return true;
+}
+
+void Peer::request_block_transactions(const BlockTransactionsRequest& request) {
+    session_->send("getblocktxn", encode_block_transactions_request(request));
 }
 
 Result<void> Peer::take_transaction(const SharedBytes& raw) {
@@ -244,7 +286,8 @@ void Peer::send_inventory(std::string_view message, const std::vector<InventoryI
 
 void Peer::send_fee_filter(std::int64_t rate, Time now) {
     if (!relays() || session_->peer()->protocol < kFeeFilterProtocol || fee_filter_ == rate) return;
-    if (fee_filter_ && now - fee_filter_told_ < kFeeFilterPause) return;
+    // Of the end of initial download it is told at once.
+    if (fee_filter_ && *fee_filter_ != kMaxMoney && now - fee_filter_told_ < kFeeFilterPause) return;
     fee_filter_ = rate;
     fee_filter_told_ = now;
     session_->send("feefilter", encode_fee_filter(rate));
@@ -326,6 +369,8 @@ PeerRow Peer::row(Time now) const {
     row.last_block = last_block_;
     row.last_transaction = last_transaction_;
     row.relays_transactions = relays();
+    row.compact_to = compact_asked_;
+    row.compact_from = compact_wanted_;
     row.bytes_sent = stats.bytes_sent;
     row.bytes_received = stats.bytes_received;
     row.sent_by_message = std::move(stats.sent_by_message);

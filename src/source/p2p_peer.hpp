@@ -3,6 +3,7 @@
 
 #include "base/log.hpp"
 #include "chain/services.hpp"
+#include "source/p2p_compact.hpp"
 #include "source/p2p_header_sync.hpp"
 #include "source/p2p_network.hpp"
 #include "source/p2p_session.hpp"
@@ -54,6 +55,11 @@ class PeerHost {
     [[nodiscard]] virtual Result<void> peer_block(Peer& peer, const SharedBytes& raw) = 0;
     virtual void peer_lacks_block(Peer& peer, const BlockHash& hash) = 0;
 
+    /// A block's header comes behind it, by peer_chain_changed, if it is good.
+    virtual void peer_compact_block(Peer& peer, CompactBlock block) = 0;
+    [[nodiscard]] virtual Result<void> peer_block_transactions(Peer& peer,
+                                                               const BlockTransactions& message) = 0;
+
     // Transactions. The peers are told whether they are wanted.
     [[nodiscard]] virtual bool wants_transactions() const = 0;
     virtual void peer_announced(Peer& peer, const std::vector<InventoryItem>& transactions) = 0;
@@ -98,6 +104,12 @@ class Peer final : private PeerSessionHost, private HeaderSyncHost {
     /// Says below which fee rate no transaction is wanted, in satoshi for 1000 virtual bytes, when that has
     /// changed. Requires: ready().
     void send_fee_filter(std::int64_t rate, Time now);
+    /// Asks it to announce blocks by compact blocks, at once. Result: false where it cannot. Requires:
+    /// ready().
+    [[nodiscard]] bool ask_compact_blocks();
+    [[nodiscard]] bool sends_compact_blocks() const { return compact_asked_; }
+    /// Requires: ready().
+    void request_block_transactions(const BlockTransactionsRequest& request);
     /// Asks for all of the peer's mempool, once, if it says that this is allowed. Requires: ready().
     void ask_mempool();
     /// `session`: as it was when the chain was asked; what is older is passed over.
@@ -150,6 +162,8 @@ class Peer final : private PeerSessionHost, private HeaderSyncHost {
     void settle(const Result<void>& result);
     [[nodiscard]] Result<void> take_inventory(ByteSpan payload);
     [[nodiscard]] Result<void> take_not_found(ByteSpan payload);
+    [[nodiscard]] Result<void> take_compact_block(const SharedBytes& payload);
+    [[nodiscard]] Result<void> take_compact_wish(ByteSpan payload);
     [[nodiscard]] Result<void> take_transaction(const SharedBytes& raw);
     [[nodiscard]] Result<void> take_request(ByteSpan payload);
     void log_end(const std::string& reason, std::chrono::milliseconds pause);
@@ -186,6 +200,9 @@ class Peer final : private PeerSessionHost, private HeaderSyncHost {
     std::optional<std::int64_t> fee_filter_;  // that the peer was told
     Time fee_filter_told_{};
     bool mempool_asked_ = false;
+    bool compact_known_ = false;  // it said that it speaks version 2
+    bool compact_asked_ = false;
+    bool compact_wanted_ = false;  // by the peer, of us
 };
 
 }  // namespace blockpub

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Nodes that the daemon can be told to follow: an honest one, and some that do what no honest node does."""
+import hashlib
 import socket
 import struct
 import threading
@@ -31,6 +32,48 @@ def inventory_payload(kind, hashes):
     return regtest.compact_size(len(hashes)) + b''.join(struct.pack('<I', kind) + h for h in hashes)
 
 
+def siphash(key, data):
+    """SipHash-2-4."""
+    mask = (1 << 64) - 1
+    k0, k1 = struct.unpack('<QQ', key)
+    v = [k0 ^ 0x736f6d6570736575, k1 ^ 0x646f72616e646f6d, k0 ^ 0x6c7967656e657261, k1 ^ 0x7465646279746573]
+
+    def rotate(x, bits):
+        return (x << bits | x >> (64 - bits)) & mask
+
+    def rounds(count):
+        for _ in range(count):
+            v[0] = (v[0] + v[1]) & mask
+            v[1] = rotate(v[1], 13) ^ v[0]
+            v[0] = rotate(v[0], 32)
+            v[2] = (v[2] + v[3]) & mask
+            v[3] = rotate(v[3], 16) ^ v[2]
+            v[0] = (v[0] + v[3]) & mask
+            v[3] = rotate(v[3], 21) ^ v[0]
+            v[2] = (v[2] + v[1]) & mask
+            v[1] = rotate(v[1], 17) ^ v[2]
+            v[2] = rotate(v[2], 32)
+
+    padded = data + bytes(7 - len(data) % 8) + bytes([len(data) & 0xff])
+    for word, in struct.iter_unpack('<Q', padded):
+        v[3] ^= word
+        rounds(2)
+        v[0] ^= word
+    v[2] ^= 0xff
+    rounds(4)
+    return v[0] ^ v[1] ^ v[2] ^ v[3]
+
+
+def compact_payload(block, nonce=1, change=lambda ids: ids, coinbase=b'\0'):
+    """A cmpctblock with the coinbase whole. `change`: what is done to the short ids; `coinbase`: its place, as it is
+    written."""
+    head = block.raw[:80] + struct.pack('<Q', nonce)
+    key = hashlib.sha256(head).digest()[:16]
+    ids = change([siphash(key, regtest.sha256d(tx.raw)) & 0xffffffffffff for tx in block.txs[1:]])
+    return (head + regtest.compact_size(len(ids)) + b''.join(i.to_bytes(6, 'little') for i in ids) + b'\x01' + coinbase
+            + block.txs[0].raw)
+
+
 class FakePeer:
     """Serves the blocks of one chain to whoever connects. Subclasses change single answers."""
 
@@ -45,7 +88,9 @@ class FakePeer:
         self.connections, self.accepted = [], 0
         self.received = []  # names of messages, in order
         self.transactions = {}  # that it gives, by txid and by wtxid
-        self.fee_filters = []
+        self.fee_filters, self.compact_wishes = [], []
+        self.blocks_given = []  # whole
+        self.places_asked_for = []  # of transactions, by getblocktxn
         self.asked_for, self.handed = [], []  # transactions: hashes that it was asked for, bytes that it was given
         self.listener, self.port, self.running = None, port, False
         if blocks:
@@ -76,6 +121,10 @@ class FakePeer:
     def announce_by_inv(self, tip, new_blocks=()):
         self.set_tip(tip, new_blocks)
         self.broadcast(message('inv', inventory_payload(BLOCK, [tip.digest])))
+
+    def announce_compact(self, tip, **kwargs):
+        self.set_tip(tip)
+        self.broadcast(message('cmpctblock', compact_payload(tip, **kwargs)))
 
     # Its transactions.
 
@@ -183,7 +232,13 @@ class FakePeer:
                 connection.sendall(message('wtxidrelay'))
             connection.sendall(message('verack'))
         elif name == 'verack':
+            if self.protocol >= 70014:
+                connection.sendall(message('sendcmpct', struct.pack('<BQ', 0, 2)))
             self.on_ready(connection)
+        elif name == 'sendcmpct':
+            self.compact_wishes.append(struct.unpack('<BQ', payload))
+        elif name == 'getblocktxn':
+            self.on_get_block_transactions(connection, payload)
         elif name == 'ping':
             self.on_ping(connection, payload)
         elif name == 'getheaders':
@@ -228,6 +283,7 @@ class FakePeer:
             if block is None:
                 connection.sendall(message('notfound', inventory_payload(kind, [digest])))
             else:
+                self.blocks_given.append(digest)
                 self.send_block(connection, block)
 
     def send_block(self, connection, block):
@@ -239,6 +295,23 @@ class FakePeer:
             connection.sendall(message('notfound', inventory_payload(kind, [digest])))
         else:
             connection.sendall(message('tx', raw))
+
+    def on_get_block_transactions(self, connection, payload):
+        cursor = regtest.Cursor(payload)
+        block, places, at = self.by_digest[cursor.take(32)], [], 0
+        for _ in range(cursor.compact()):
+            at += cursor.compact()
+            places.append(at)
+            at += 1
+        self.places_asked_for.append(places)
+        self.give_block_transactions(connection, block, places)
+
+    def give_block_transactions(self, connection, block, places):
+        self.send_block_transactions(connection, block, [block.txs[i].raw for i in places])
+
+    @staticmethod
+    def send_block_transactions(connection, block, raws):
+        connection.sendall(message('blocktxn', block.digest + regtest.compact_size(len(raws)) + b''.join(raws)))
 
     def on_inventory(self, connection, payload):
         """Fetches the transactions that it is told of."""
@@ -454,6 +527,21 @@ class InvalidTransaction(FakePeer):
         connection.sendall(message('tx', regtest.Tx([coin, coin], [(1, regtest.OP_TRUE)]).raw))
 
 
+class CompactOutOfPlace(FakePeer):
+    """A compact block whose coinbase stands where no transaction can."""
+    reason = 'cmpctblock with a transaction that does not decode, or out of place'
+
+    def on_ready(self, connection):
+        connection.sendall(message('cmpctblock', compact_payload(self.active[-1], coinbase=b'\x05')))
+
+
+class CompactCutOff(FakePeer):
+    reason = 'cmpctblock with too many or too few short ids'
+
+    def on_ready(self, connection):
+        connection.sendall(message('cmpctblock', compact_payload(self.active[-1])[:88] + b'\xfd\xff\xff'))
+
+
 # To a daemon with -blocksonly.
 class AnnouncesTransactions(FakePeer):
     reason = 'it announced transactions after it was told not to'
@@ -484,7 +572,7 @@ HOSTILE = (RpcPort, OtherChain, SilentOtherChain, WrongMagic, WrongChecksum, Ove
            TooManyHeaders, Strangers, NoWork, WrongDifficulty, WrongBlocks, BrokenBlocks, UnaskedBlocks, Stalling,
            Trickling, Deaf, AnnouncesForEver)
 # Once initial download is over.
-HOSTILE_AT_TIP = (BrokenTransaction, InvalidTransaction)
+HOSTILE_AT_TIP = (BrokenTransaction, InvalidTransaction, CompactOutOfPlace, CompactCutOff)
 
 
 class EndlessHeaders(FakePeer):

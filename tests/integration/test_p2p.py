@@ -166,7 +166,9 @@ def pay(coins, amount, sequence=0xfffffffd, witness=None):
     return regtest.Tx([(txid, n, b'', sequence) for txid, n in coins], [(amount, regtest.FREE_WITNESS)], witness)
 
 
-class Transactions(P2pTest):
+class AtTip(P2pTest):
+    """What needs a mempool."""
+
     def funded(self, *kinds, args=()):
         """Peers with a chain whose first coinbases can be spent, a daemon at its tip, and those coins."""
         chain, blocks = self.blocks(regtest.MATURITY + 20)
@@ -181,6 +183,8 @@ class Transactions(P2pTest):
         wanted = {tx.txid for tx in txs}
         wait_until(lambda: set(node.rpc('getrawmempool')) == wanted, limit, f'a mempool of {len(wanted)} transactions')
 
+
+class Transactions(AtTip):
     def test_what_is_announced_is_fetched_once_and_told_as_bitcoind_does(self):
         class ByTxid(FakePeer):
             by_wtxid = False
@@ -338,6 +342,79 @@ class Transactions(P2pTest):
                 self.wait_log(node, f'Peer 127.0.0.1:{hostile.port}: ', kind.reason, 'Trying again in')
                 peer.announce(chain.mine())
                 self.wait_tip(node, chain.tip)
+
+
+class CompactBlocks(AtTip):
+    """Blocks at the tip, put together from the mempool."""
+
+    def at_tip(self, *kinds, args=()):
+        """As funded; the peers have been asked for compact blocks, and the first has given some transactions."""
+        node, chain, peers, coins = self.funded(*kinds, args=args)
+        for peer in peers:
+            wait_until(lambda: (1, 2) in peer.compact_wishes, 20, 'the wish for compact blocks')
+        txs = [pay([coin], 50 * COIN - 1000, witness=[[b'w']]) for coin in coins[:10]]
+        peers[0].announce_transactions(txs)
+        self.wait_mempool(node, txs)
+        return node, chain, peers, coins, txs
+
+    def test_a_block_is_put_together_from_the_mempool(self):
+        node, chain, (peer,), coins, txs = self.at_tip()
+        wait_until(lambda: node.rpc('getpeerinfo')[0]['bip152_hb_to'], 10, 'the row')
+        stream = self.subscriber(node.endpoint, topics=(b'rawblock',))
+        given = len(peer.blocks_given)
+        peer.announce_compact(chain.mine(txs=txs[:4]))
+        self.wait_tip(node, chain.tip)
+        unknown = pay([coins[11]], 50 * COIN - 1000, witness=[[b'unknown']])
+        peer.announce_compact(chain.mine(txs=[*txs[4:6], unknown, *txs[6:]]))
+        self.wait_tip(node, chain.tip)
+        self.assertEqual(peer.places_asked_for, [[3]])
+        peer.announce_compact(chain.mine())
+        self.wait_tip(node, chain.tip)
+        self.assertEqual(len(peer.blocks_given), given)
+        got = stream.wait_for(lambda frames: frames and frames[-1][1] == chain.tip.raw)
+        self.assertEqual(got[-1][1], chain.tip.raw)
+        self.assertEqual(node.rpc('getrawmempool'), [])
+
+    def test_what_cannot_be_put_together_is_fetched_whole_and_nobodys_fault(self):
+        class GivesOthers(FakePeer):
+            def give_block_transactions(self, connection, block, places):
+                self.send_block_transactions(connection, block, [block.txs[0].raw for _ in places])
+        node, chain, (peer,), coins, txs = self.at_tip(GivesOthers)
+        given = len(peer.blocks_given)
+        changes = (lambda ids: [ids[0], ids[0], *ids[2:]],  # two with the same short id
+                   lambda ids: [ids[1], ids[0], *ids[2:]])  # those of others in the mempool
+        for i, change in enumerate(changes):
+            peer.announce_compact(chain.mine(txs=txs[3 * i:3 * i + 3]), change=change)
+            self.wait_tip(node, chain.tip)
+            self.assertEqual(len(peer.blocks_given), given + i + 1)
+        peer.announce_compact(chain.mine(txs=[*txs[6:], pay([coins[11]], 50 * COIN - 1000)]))
+        self.wait_tip(node, chain.tip)
+        self.assertEqual(len(peer.blocks_given), given + 3)
+        self.assertEqual(peer.accepted, 1)
+
+    def test_a_peer_that_keeps_the_rest_holds_up_nobody(self):
+        class Keeps(FakePeer):
+            def give_block_transactions(self, connection, block, places):
+                pass
+        node, chain, (keeps, other), coins, txs = self.at_tip(Keeps, FakePeer, args=['-peertimeout=3'])
+        block = chain.mine(txs=[*txs, pay([coins[11]], 50 * COIN - 1000)])
+        other.set_tip(block)
+        keeps.announce_compact(block)
+        wait_until(lambda: keeps.places_asked_for, 20, 'the question')
+        other.announce_by_inv(block)
+        self.wait_tip(node, block)
+        self.wait_log(node, f'Peer 127.0.0.1:{keeps.port}: ', 'stalled: it was asked for')
+
+    def test_an_answer_of_the_wrong_length(self):
+        class GivesTooMuch(FakePeer):
+            def give_block_transactions(self, connection, block, places):
+                self.send_block_transactions(connection, block, [tx.raw for tx in block.txs])
+        node, chain, (wrong, honest), coins, txs = self.at_tip(GivesTooMuch, FakePeer)
+        block = chain.mine(txs=[*txs, pay([coins[11]], 50 * COIN - 1000)])
+        wrong.announce_compact(block)
+        self.wait_log(node, f'Peer 127.0.0.1:{wrong.port}: ', 'more or fewer transactions of a block than it was asked for')
+        honest.announce(block)
+        self.wait_tip(node, block)
 
 
 class Hostile(P2pTest):

@@ -8,7 +8,8 @@ const bcoin = require('bcoin');
 
 const port = Number(process.argv[2]);
 const from = process.argv[4] || '127.0.0.1:1'; // whom it calls
-const address = bcoin.Address.fromPubkeyhash(Buffer.alloc(20, port % 251));
+const ring = bcoin.KeyRing.generate();
+const address = ring.getAddress();
 const blocks = []; // all that were mined, in order: what is in memory does not outlive the node
 let node = null;
 
@@ -46,6 +47,20 @@ const calls = {
             blocks.push(block);
         }
         return node.chain.height;
+    },
+    /** A signed transaction that spends the coinbase of a block, and is announced where `send` says so. */
+    async pay({ height, send }) {
+        const block = await node.chain.getBlock(await node.chain.getHash(height));
+        const payment = new bcoin.MTX();
+        payment.addTX(block.txs[0], 0, height);
+        payment.addOutput(address, block.txs[0].outputs[0].value - 10000);
+        payment.sign(ring);
+        const tx = payment.toTX();
+        if (send) await node.sendTX(tx);
+        return { txid: tx.txid(), raw: tx.toRaw().toString('hex') };
+    },
+    async mempool() {
+        return node.mempool.getSnapshot().map((hash) => Buffer.from(hash, 'hex').reverse().toString('hex'));
     },
     async tip() {
         return { height: node.chain.height, hash: node.chain.tip.rhash() };

@@ -143,6 +143,36 @@ class FollowBcoin(IntegrationTest):
         after_restart = node.mine(2)
         self.wait_tip(daemon, after_restart[-1])
 
+    def test_transactions_and_compact_blocks(self):
+        node = self.bcoin()
+        first = node.mine(110)
+        daemon = self.follow(node)
+        self.wait_tip(daemon, first[-1])
+
+        def counted(message):
+            return daemon.rpc('getpeerinfo')[0]['bytesrecv_per_msg'].get(message, 0)
+        wait_until(lambda: daemon.rpc('getpeerinfo')[0]['bip152_hb_to'], 20, 'the wish for compact blocks')
+        stream = self.subscriber(daemon.endpoint, topics=(b'rawtx', b'sequence'))
+        # Announced by it.
+        theirs = [node.call('pay', height=height, send=True) for height in (1, 2, 3)]
+        txids = {tx['txid'] for tx in theirs}
+        wait_until(lambda: set(daemon.rpc('getrawmempool')) == txids, 30, 'its transactions')
+        seen = stream.wait_body(b'rawtx', bytes.fromhex(theirs[-1]['raw']))
+        self.assertEqual(len([frame for frame in seen if frame[1][32:33] == b'A']), len(seen) // 2)
+        # Handed to it, and back: its mempool has run the script.
+        ours = node.call('pay', height=4, send=False)
+        self.assertEqual(daemon.rpc('sendrawtransaction', ours['raw'], 0), ours['txid'])
+        wait_until(lambda: set(daemon.rpc('getrawmempool')) == {*txids, ours['txid']}, 30, 'our transaction')
+        self.assertIn(ours['txid'], node.call('mempool'))
+        # Mined: the block comes as a compact block, and is whole with what is here.
+        whole = counted('block')
+        block, = node.mine(1)
+        self.wait_tip(daemon, block)
+        self.assertEqual(len(block.txs), 5)
+        wait_until(lambda: counted('cmpctblock') > 0, 10, 'the compact block in the counts')
+        self.assertEqual(counted('block'), whole)
+        self.assertEqual(daemon.rpc('getrawmempool'), [])
+
     def test_two_that_disagree(self):
         one, other = self.bcoin(), self.bcoin()
         common = one.mine(10)

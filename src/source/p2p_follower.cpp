@@ -37,8 +37,8 @@ Follower::Follower(FollowerOptions options, PeerNetwork& network, Chain& chain, 
       reading_since_(SteadyClock::now()) {
     for (const PeerAddress& address : options_.peers) add_peer(address, true);
     if (options_.mempool == nullptr) return;
-    relay_ = std::make_unique<TransactionRelay>(static_cast<TransactionRelayHost&>(*this), post_,
-                                                *options_.mempool, log_, options_.transaction_patience);
+    relay_ = std::make_unique<TransactionFeed>(static_cast<TransactionFeedHost&>(*this), post_,
+                                               *options_.mempool, log_, options_.transaction_patience);
     relay_->set_following(!peers_.empty());
     compact_.emplace(options_.mempool->board());
 }

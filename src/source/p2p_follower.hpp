@@ -47,7 +47,7 @@ struct FollowerOptions {
 /// network's thread only, but for what the board shows. Ownership: borrows all that it is made with.
 /// Blocking: never. Errors: a peer's are logged by the peer; those of the chain end the following, with one
 /// line.
-class Follower final : private PeerHost, private TransactionRelayHost {
+class Follower final : private PeerHost, private TransactionFeedHost {
  public:
     using Time = std::chrono::steady_clock::time_point;
 
@@ -154,8 +154,8 @@ class Follower final : private PeerHost, private TransactionRelayHost {
     std::uint32_t next_number_ = 0;
     bool active_;
     PeerList::Counters counters_;
-    std::unique_ptr<TransactionRelay> relay_;  // null: none
-    std::optional<CompactBlocks> compact_;     // likewise
+    std::unique_ptr<TransactionFeed> relay_;  // null: none
+    std::optional<CompactBlocks> compact_;    // likewise
     BlockHash relay_tip_;
     bool catching_up_ = true;  // initial download: transactions mean nothing yet
     bool planning_ = false;

@@ -23,23 +23,22 @@ Hash256<InventoryTag> inventory_hash(const Hash256<Tag>& hash) {
 
 }  // namespace
 
-void TransactionRelay::Recent::insert(const Hash& hash) {
+void TransactionFeed::Recent::insert(const Hash& hash) {
     if (young_.size() >= kept_) old_ = std::exchange(young_, {});
     young_.insert(hash);
 }
 
-bool TransactionRelay::Recent::contains(const Hash& hash) const {
+bool TransactionFeed::Recent::contains(const Hash& hash) const {
     return young_.contains(hash) || old_.contains(hash);
 }
 
-void TransactionRelay::Recent::clear() {
+void TransactionFeed::Recent::clear() {
     young_.clear();
     old_.clear();
 }
 
-TransactionRelay::TransactionRelay(TransactionRelayHost& host, PeerNetwork::Poster post,
-                                   MempoolService& mempool, const Log& log,
-                                   std::chrono::milliseconds patience)
+TransactionFeed::TransactionFeed(TransactionFeedHost& host, PeerNetwork::Poster post, MempoolService& mempool,
+                                 const Log& log, std::chrono::milliseconds patience)
     : host_(host),
       post_(std::move(post)),
       mempool_(mempool),
@@ -55,13 +54,13 @@ TransactionRelay::TransactionRelay(TransactionRelayHost& host, PeerNetwork::Post
       taken_(kTakenKept),
       rejected_(kRejectedKept) {}
 
-void TransactionRelay::peer_ready(PeerNumber peer) {
+void TransactionFeed::peer_ready(PeerNumber peer) {
     peers_.insert(peer);
     outgoing_.set_any_taker(true);
     announce_outgoing(peer);
 }
 
-void TransactionRelay::peer_lost(PeerNumber peer) {
+void TransactionFeed::peer_lost(PeerNumber peer) {
     peers_.erase(peer);
     outgoing_.set_any_taker(!peers_.empty());
     outgoing_.forget(peer);
@@ -70,12 +69,12 @@ void TransactionRelay::peer_lost(PeerNumber peer) {
     fill_all(SteadyClock::now());
 }
 
-bool TransactionRelay::is_known(const Hash& hash) const {
+bool TransactionFeed::is_known(const Hash& hash) const {
     return taken_.contains(hash) || rejected_.contains(hash) ||
            under_way_.contains(Wtxid(hash.wire_bytes())) || orphans_.contains(Wtxid(hash.wire_bytes()));
 }
 
-void TransactionRelay::announced(PeerNumber peer, const std::vector<InventoryItem>& items) {
+void TransactionFeed::announced(PeerNumber peer, const std::vector<InventoryItem>& items) {
     for (const InventoryItem& item : items) {
         const bool wtxid = item.type == InventoryItem::witness_transaction;
         if (is_known(item.hash)) continue;
@@ -87,7 +86,7 @@ void TransactionRelay::announced(PeerNumber peer, const std::vector<InventoryIte
     fill(peer, SteadyClock::now());
 }
 
-Result<void> TransactionRelay::received(PeerNumber peer, const SharedBytes& raw) {
+Result<void> TransactionFeed::received(PeerNumber peer, const SharedBytes& raw) {
     auto transaction = MempoolTransaction::decode(raw);
     if (!transaction) {
         return fail(Errc::corrupt, fmt::format("it sent a transaction that does not decode: {}",
@@ -102,19 +101,19 @@ Result<void> TransactionRelay::received(PeerNumber peer, const SharedBytes& raw)
     return {};
 }
 
-void TransactionRelay::lacking(PeerNumber peer, const InventoryItem& item) {
+void TransactionFeed::lacking(PeerNumber peer, const InventoryItem& item) {
     requests_.decline(peer, item.hash);
     fill_all(SteadyClock::now());
 }
 
-void TransactionRelay::enqueue(const TransactionRef& transaction, PeerNumber peer) {
+void TransactionFeed::enqueue(const TransactionRef& transaction, PeerNumber peer) {
     if (!under_way_.insert(transaction->wtxid()).second) return;
     waiting_bytes_ += transaction->raw().size();
     waiting_.push_back({transaction, peer});
 }
 
 /// Hands the next ones to the chain thread, which has one batch at a time: blocks come between.
-void TransactionRelay::hand_in() {
+void TransactionFeed::hand_in() {
     if (handing_in_ || waiting_.empty()) return;
     std::vector<Waiting> batch;
     std::vector<TransactionRef> transactions;
@@ -133,8 +132,7 @@ void TransactionRelay::hand_in() {
     if (!posted) waiting_.clear();
 }
 
-void TransactionRelay::handed_in(const std::vector<Waiting>& batch,
-                                 const MempoolService::Outcomes& outcomes) {
+void TransactionFeed::handed_in(const std::vector<Waiting>& batch, const MempoolService::Outcomes& outcomes) {
     using Kind = TransactionOutcome::Kind;
     handing_in_ = false;
     for (std::size_t i = 0; i < batch.size(); ++i) {
@@ -154,7 +152,7 @@ void TransactionRelay::handed_in(const std::vector<Waiting>& batch,
     fill_all(SteadyClock::now());
 }
 
-void TransactionRelay::taken(const Waiting& one) {
+void TransactionFeed::taken(const Waiting& one) {
     const MempoolTransaction& transaction = *one.transaction;
     taken_.insert(inventory_hash(transaction.txid()));
     taken_.insert(inventory_hash(transaction.wtxid()));
@@ -163,7 +161,7 @@ void TransactionRelay::taken(const Waiting& one) {
         enqueue(orphan.transaction, orphan.peer);
 }
 
-void TransactionRelay::refused(const Waiting& one, const TransactionRefusal& refusal) {
+void TransactionFeed::refused(const Waiting& one, const TransactionRefusal& refusal) {
     using Kind = TransactionRefusal::Kind;
     if (refusal.kind == Kind::missing_inputs) return keep_orphan(one);
     const MempoolTransaction& transaction = *one.transaction;
@@ -182,7 +180,7 @@ void TransactionRelay::refused(const Waiting& one, const TransactionRefusal& ref
 }
 
 /// Keeps a transaction whose parents are missing, and asks its sender for them.
-void TransactionRelay::keep_orphan(const Waiting& one) {
+void TransactionFeed::keep_orphan(const Waiting& one) {
     const MempoolTransaction& orphan = *one.transaction;
     std::set<Txid> missing;
     for (const Outpoint& outpoint : orphan.spends()) {
@@ -200,38 +198,38 @@ void TransactionRelay::keep_orphan(const Waiting& one) {
     }
 }
 
-void TransactionRelay::tip_changed() {
+void TransactionFeed::tip_changed() {
     rejected_.clear();
     for (const OrphanPool::Orphan& orphan : orphans_.take_all()) enqueue(orphan.transaction, orphan.peer);
     hand_in();
 }
 
-void TransactionRelay::fill(PeerNumber peer, Time now) {
+void TransactionFeed::fill(PeerNumber peer, Time now) {
     if (!peers_.contains(peer)) return;
     const auto items = requests_.ask(peer, now);
     if (!items.empty()) host_.send_inventory(peer, "getdata", items);
 }
 
-void TransactionRelay::fill_all(Time now) {
+void TransactionFeed::fill_all(Time now) {
     for (const PeerNumber peer : peers_) fill(peer, now);
 }
 
-InventoryItem TransactionRelay::item_for(PeerNumber peer, const MempoolTransaction& transaction,
-                                         bool request) const {
+InventoryItem TransactionFeed::item_for(PeerNumber peer, const MempoolTransaction& transaction,
+                                        bool request) const {
     if (host_.by_wtxid(peer))
         return {InventoryItem::witness_transaction, inventory_hash(transaction.wtxid())};
     const std::uint32_t flag = request ? std::uint32_t{InventoryItem::witness_flag} : 0;
     return {InventoryItem::transaction | flag, inventory_hash(transaction.txid())};
 }
 
-void TransactionRelay::announce_outgoing(PeerNumber peer) {
+void TransactionFeed::announce_outgoing(PeerNumber peer) {
     std::vector<InventoryItem> items;
     for (const TransactionRef& transaction : outgoing_.tell(peer))
         items.push_back(item_for(peer, *transaction, false));
     if (!items.empty()) host_.send_inventory(peer, "inv", items);
 }
 
-void TransactionRelay::wanted(PeerNumber peer, const std::vector<InventoryItem>& items) {
+void TransactionFeed::wanted(PeerNumber peer, const std::vector<InventoryItem>& items) {
     std::vector<InventoryItem> missing;
     for (const InventoryItem& item : items) {
         const TransactionRef transaction = item.is_block() ? nullptr : outgoing_.find(item.hash);
@@ -245,14 +243,14 @@ void TransactionRelay::wanted(PeerNumber peer, const std::vector<InventoryItem>&
     if (!missing.empty()) host_.send_inventory(peer, "notfound", missing);
 }
 
-void TransactionRelay::ask_back(PeerNumber peer, Time now) {
+void TransactionFeed::ask_back(PeerNumber peer, Time now) {
     std::vector<InventoryItem> items;
     for (const TransactionRef& transaction : outgoing_.questions(peer, now))
         items.push_back(item_for(peer, *transaction, true));
     if (!items.empty()) host_.send_inventory(peer, "getdata", items);
 }
 
-void TransactionRelay::tick(Time now) {
+void TransactionFeed::tick(Time now) {
     outgoing_.expire(now);
     for (const PeerNumber peer : peers_) ask_back(peer, now);
     fill_all(now);

@@ -23,9 +23,9 @@
 namespace blockpub {
 
 /// What the relay of transactions wants of the peers, by number; those that are gone are passed over.
-class TransactionRelayHost {
+class TransactionFeedHost {
  public:
-    virtual ~TransactionRelayHost() = default;
+    virtual ~TransactionFeedHost() = default;
     virtual void send_inventory(std::uint32_t peer, std::string_view message,
                                 const std::vector<InventoryItem>& items) = 0;
     virtual void send_transaction(std::uint32_t peer, const SharedBytes& raw) = 0;
@@ -42,13 +42,13 @@ class TransactionRelayHost {
 /// Blocking: never.
 /// Errors: what a peer is to blame for; it is dropped then.
 /// Source: Bitcoin Core v28.1 src/net_processing.cpp; what is asked of whom is simpler here.
-class TransactionRelay {
+class TransactionFeed {
  public:
     using Time = std::chrono::steady_clock::time_point;
     using PeerNumber = std::uint32_t;
 
-    TransactionRelay(TransactionRelayHost& host, PeerNetwork::Poster post, MempoolService& mempool,
-                     const Log& log, std::chrono::milliseconds patience);
+    TransactionFeed(TransactionFeedHost& host, PeerNetwork::Poster post, MempoolService& mempool,
+                    const Log& log, std::chrono::milliseconds patience);
 
     void peer_ready(PeerNumber peer);
     void peer_lost(PeerNumber peer);
@@ -101,7 +101,7 @@ class TransactionRelay {
     [[nodiscard]] InventoryItem item_for(PeerNumber peer, const MempoolTransaction& transaction,
                                          bool request) const;
 
-    TransactionRelayHost& host_;
+    TransactionFeedHost& host_;
     const PeerNetwork::Poster post_;
     MempoolService& mempool_;
     const Log log_;

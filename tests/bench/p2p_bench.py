@@ -69,10 +69,16 @@ def loopback_seconds(blocks):
 
 def download(binary, file):
     raws = blocks_of(file)
-    blocks = []
-    for raw in raws:  # in the order of the chain
-        blocks.append(regtest.Block(raw, len(blocks) + 1, [], regtest.display(raw[4:36])))
-    peer = fake_peer.FakePeer(blocks).start()
+    heights, blocks = {regtest.GENESIS.digest: 0}, []
+    for raw in raws:  # parents come before their children
+        if raw != regtest.GENESIS.raw:
+            blocks.append(regtest.Block(raw, heights[raw[4:36]] + 1, [], regtest.display(raw[4:36])))
+            heights[blocks[-1].digest] = blocks[-1].height
+    peer = fake_peer.FakePeer()
+    peer.set_tip(max(blocks, key=lambda block: block.height), blocks)
+    blocks = peer.active[1:]
+    peer.start()
+    raws = [block.raw for block in blocks]
     size = sum(map(len, raws))
     with tempfile.TemporaryDirectory(prefix='blockpub-bench-') as directory:
         begin = time.perf_counter()

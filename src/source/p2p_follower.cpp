@@ -17,7 +17,6 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr std::uint32_t kLimitedBlocks = 288;  // that a node which prunes has at least (BIP 159)
 constexpr int kPatienceAlone = 10;             // timeouts that a block may take, when there is no other peer
 constexpr int kPatience = 2;
-constexpr std::size_t kCompactPeers = 3;  // that send compact blocks unasked
 
 }  // namespace
 
@@ -180,53 +179,6 @@ void Follower::deliver(const Peer& peer, ParsedBlock block, bool rebuilt) {
     if (!delivered) chain_ended(delivered.error());
 }
 
-void Follower::peer_compact_block(Peer& peer, CompactBlock block) {
-    if (compact_ && !catching_up_) compact_->keep(peer.number(), std::move(block));
-}
-
-/// The block that the chain waits for has come as a compact block: it is put together, unless it comes from
-/// elsewhere already.
-void Follower::rebuild(Peer& peer, const HeaderDesk::Missing& block) {
-    if (downloads_.is_asked(block.hash) || downloads_.is_settling(block.hash) ||
-        !downloads_.request(peer.number(), block, SteadyClock::now()))
-        return compact_->forget(peer.number());
-    go_on_rebuilding(peer, block.hash, compact_->begin(peer.number()));
-}
-
-void Follower::go_on_rebuilding(Peer& peer, const BlockHash& hash, CompactBlocks::Step step) {
-    using Kind = CompactBlocks::Step::Kind;
-    if (step.kind == Kind::ask_transactions)
-        return peer.request_block_transactions({.block = hash, .positions = std::move(step.positions)});
-    auto block = step.kind == Kind::deliver ? ParsedBlock::parse(step.block)
-                                            : Result<ParsedBlock>(fail(Errc::corrupt, "ambiguous"));
-    if (!block) return peer.request_blocks({hash});
-    static_cast<void>(downloads_.receive(peer.number(), hash, step.block.size(), SteadyClock::now()));
-    peer.note_block();
-    ++counters_.blocks_received;
-    deliver(peer, std::move(*block), true);
-}
-
-Result<void> Follower::peer_block_transactions(Peer& peer, const BlockTransactions& message) {
-    if (!compact_) return {};
-    auto step = compact_->take(peer.number(), message);
-    if (step) {
-        go_on_rebuilding(peer, message.block, std::move(*step));
-    } else if (step.error().code == Errc::corrupt) {
-        return forward_error(step);
-    }
-    return {};
-}
-
-/// Of a few peers, as it costs each of them bandwidth.
-void Follower::ask_for_compact_blocks() {
-    auto asked = static_cast<std::size_t>(std::ranges::count_if(
-        peers_, [](const auto& peer) { return peer->ready() && peer->sends_compact_blocks(); }));
-    for (const auto& peer : peers_) {
-        if (asked >= kCompactPeers) break;
-        if (peer->ready() && !peer->sends_compact_blocks() && peer->ask_compact_blocks()) ++asked;
-    }
-}
-
 void Follower::update_pauses() {
     for (const auto& peer : peers_) peer->update_pause();
 }
@@ -262,60 +214,6 @@ void Follower::block_settled(const Delivery& delivery, const DeliveredBlock& out
 void Follower::peer_lacks_block(Peer& peer, const BlockHash& hash) {
     downloads_.decline(peer.number(), hash);
     log_.debug("Peer {}: does not have block {}", peer.name(), hash.display_hex());
-}
-
-void Follower::peer_announced(Peer& peer, const std::vector<InventoryItem>& transactions) {
-    if (!catching_up_) relay_->announced(peer.number(), transactions);
-}
-
-Result<void> Follower::peer_transaction(Peer& peer, const SharedBytes& raw) {
-    if (catching_up_) return {};
-    return relay_->received(peer.number(), raw);
-}
-
-void Follower::peer_lacks_transaction(Peer& peer, const InventoryItem& item) {
-    if (relay_) relay_->lacking(peer.number(), item);
-}
-
-void Follower::peer_wants(Peer& peer, const std::vector<InventoryItem>& items) {
-    if (relay_) relay_->wanted(peer.number(), items);
-}
-
-void Follower::send_inventory(std::uint32_t number, std::string_view message,
-                              const std::vector<InventoryItem>& items) {
-    if (Peer* const peer = find(number); peer != nullptr && peer->ready())
-        peer->send_inventory(message, items);
-}
-
-bool Follower::by_wtxid(std::uint32_t number) const {
-    const auto found = std::ranges::find(peers_, number, &Peer::number);
-    return found != peers_.end() && (*found)->by_wtxid();
-}
-
-void Follower::send_transaction(std::uint32_t number, const SharedBytes& raw) {
-    if (Peer* const peer = find(number); peer != nullptr && peer->ready()) peer->send_transaction(raw);
-}
-
-void Follower::drop_peer(std::uint32_t number, const std::string& reason) {
-    if (Peer* const peer = find(number)) peer->drop(reason, Peer::Blame::peer);
-}
-
-/// What the mempool wants of the peers.
-void Follower::tick_relay(const ChainStatus& status, Time now) {
-    catching_up_ = status.initial_download;
-    relay_->set_following(!peers_.empty());
-    if (std::exchange(relay_tip_, status.tip.hash) != status.tip.hash) relay_->tip_changed();
-    const MempoolSummary mempool = options_.mempool->board().summary();
-    const std::int64_t least =
-        catching_up_ ? kMaxMoney : std::max(mempool.min_fee.per_kvb, mempool.min_relay.per_kvb);
-    for (const auto& peer : peers_) {
-        if (!peer->ready()) continue;
-        peer->send_fee_filter(least, now);
-        if (!catching_up_ && mempool.loaded) peer->ask_mempool();
-    }
-    if (!catching_up_) ask_for_compact_blocks();
-    relay_->tick(now);
-    update_pauses();
 }
 
 /// Asks the chain thread which blocks of the peers' chains are missing.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "source/p2p_peer.hpp"
 
-#include "primitives/transaction.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,10 +22,6 @@ constexpr milliseconds kLongestFaultPause{600'000};
 constexpr milliseconds kAskedPause{5000};
 constexpr minutes kForgiven{10};  // a session of so long makes up for faults
 constexpr minutes kSameReasonAgain{10};
-constexpr std::uint32_t kFeeFilterProtocol = 70013;
-constexpr seconds kFeeFilterPause{10};
-constexpr std::uint64_t kCompactVersion = 2;  // short ids of wtxids
-constexpr std::uint32_t kCompactProtocol = 70015;
 
 milliseconds doubled(milliseconds first, unsigned times, milliseconds longest) {
     return std::min<milliseconds>(first * (1 << std::min(times, 16U)), longest);
@@ -169,102 +163,6 @@ void Peer::session_ready() {
     host_.peer_ready(*this);
 }
 
-Result<void> Peer::session_message(const PeerMessage& message) {
-    const std::string_view name = message.name.view();
-    const ByteSpan payload = message.payload.bytes();
-    if (name == "headers") {
-        auto headers = decode_headers(payload);
-        if (!headers) return forward_error(headers);
-        return headers_->take(std::move(*headers), SteadyClock::now());
-    }
-    if (name == "inv") return take_inventory(payload);
-    if (name == "block") return host_.peer_block(*this, message.payload);
-    if (name == "notfound") return take_not_found(payload);
-    if (name == "cmpctblock") return take_compact_block(message.payload);
-    if (name == "sendcmpct") return take_compact_wish(payload);
-    if (name == "blocktxn") {
-        const auto transactions = decode_block_transactions(message.payload);
-        if (!transactions) return std::unexpected(transactions.error());
-        return host_.peer_block_transactions(*this, *transactions);
-    }
-    if (name == "tx") return take_transaction(message.payload);
-    if (name == "getdata") return take_request(payload);
-    return {};
-}
-
-/// Its header goes the way of all headers; the rest waits for what becomes of it.
-Result<void> Peer::take_compact_block(const SharedBytes& payload) {
-    auto block = decode_compact_block(payload);
-    if (!block) return forward_error(block);
-    const BlockHeader header = block->header;
-    if (compact_asked_) host_.peer_compact_block(*this, std::move(*block));
-    return headers_->take({header}, SteadyClock::now());
-}
-
-Result<void> Peer::take_compact_wish(ByteSpan payload) {
-    const auto wish = decode_send_compact(payload);
-    if (!wish) return std::unexpected(wish.error());
-    if (wish->version != kCompactVersion) return {};
-    compact_known_ = true;
-    compact_wanted_ = wish->announce;
-    return {};
-}
-
-bool Peer::ask_compact_blocks() {
-    // Who does not know it passes it over, and some say first what the other side shows to need.
-    if (!compact_known_ && session_->peer()->protocol < kCompactProtocol) return false;
-    if (!std::exchange(compact_asked_, true))
-        session_->send("sendcmpct", encode_send_compact({.announce = true, .version = kCompactVersion}));
-    return true;
-}
-
-void Peer::request_block_transactions(const BlockTransactionsRequest& request) {
-    session_->send("getblocktxn", encode_block_transactions_request(request));
-}
-
-Result<void> Peer::take_transaction(const SharedBytes& raw) {
-    if (!host_.wants_transactions())
-        return fail(Errc::corrupt, "it sent a transaction after it was told not to");
-    last_transaction_ = host_.now_seconds();
-    return host_.peer_transaction(*this, raw);
-}
-
-Result<void> Peer::take_request(ByteSpan payload) {
-    const auto items = decode_inventory(payload);
-    if (!items) return std::unexpected(items.error());
-    host_.peer_wants(*this, *items);
-    return {};
-}
-
-Result<void> Peer::take_inventory(ByteSpan payload) {
-    const auto items = decode_inventory(payload);
-    if (!items) return std::unexpected(items.error());
-    const InventoryItem* last_block = nullptr;
-    std::vector<InventoryItem> transactions;
-    const std::uint32_t expected =
-        by_wtxid() ? InventoryItem::witness_transaction : InventoryItem::transaction;
-    for (const InventoryItem& item : *items) {
-        if (item.is_block()) last_block = &item;
-        if (!item.is_transaction()) continue;
-        if (!host_.wants_transactions())
-            return fail(Errc::corrupt, "it announced transactions after it was told not to");
-        if (item.type == expected) transactions.push_back(item);
-    }
-    if (!transactions.empty() && relays()) host_.peer_announced(*this, transactions);
-    if (last_block == nullptr) return {};
-    return headers_->announced(last_block->block_hash());
-}
-
-Result<void> Peer::take_not_found(ByteSpan payload) {
-    const auto items = decode_inventory(payload);
-    if (!items) return std::unexpected(items.error());
-    for (const InventoryItem& item : *items) {
-        if (item.is_block()) host_.peer_lacks_block(*this, item.block_hash());
-        if (item.is_transaction()) host_.peer_lacks_transaction(*this, item);
-    }
-    return {};
-}
-
 void Peer::send_get_headers(const GetHeaders& message) {
     session_->send("getheaders", encode_get_headers(message));
 }
@@ -274,28 +172,6 @@ void Peer::request_blocks(const std::vector<BlockHash>& hashes) {
     items.reserve(hashes.size());
     for (const BlockHash& hash : hashes) items.push_back(wanted_block(hash));
     session_->send("getdata", encode_inventory(items));
-}
-
-void Peer::send_inventory(std::string_view message, const std::vector<InventoryItem>& items) {
-    for (std::size_t first = 0; first < items.size(); first += kMaxInventory) {
-        const auto begin = items.begin() + static_cast<std::ptrdiff_t>(first);
-        const std::size_t count = std::min(kMaxInventory, items.size() - first);
-        session_->send(message, encode_inventory({begin, begin + static_cast<std::ptrdiff_t>(count)}));
-    }
-}
-
-void Peer::send_fee_filter(std::int64_t rate, Time now) {
-    if (!relays() || session_->peer()->protocol < kFeeFilterProtocol || fee_filter_ == rate) return;
-    // Of the end of initial download it is told at once.
-    if (fee_filter_ && *fee_filter_ != kMaxMoney && now - fee_filter_told_ < kFeeFilterPause) return;
-    fee_filter_ = rate;
-    fee_filter_told_ = now;
-    session_->send("feefilter", encode_fee_filter(rate));
-}
-
-void Peer::ask_mempool() {
-    if (!relays() || (session_->peer()->services & kServiceBloom) == 0) return;
-    if (!std::exchange(mempool_asked_, true)) session_->send("mempool", {});
 }
 
 void Peer::ask_chain(Question question) {

@@ -2,6 +2,7 @@
 #include "source/p2p_network.hpp"
 
 #include "base/thread.hpp"
+#include "source/p2p_lookup.hpp"
 
 #include <boost/asio/connect.hpp>
 #include <boost/asio/executor_work_guard.hpp>
@@ -16,6 +17,7 @@
 
 #include <atomic>
 #include <charconv>
+#include <cstring>
 #include <deque>
 #include <optional>
 #include <thread>
@@ -39,18 +41,30 @@ std::string name_of(const tcp::endpoint& endpoint) {
     return PeerAddress{endpoint.address().to_string(ignored), endpoint.port()}.text();
 }
 
+std::vector<tcp::endpoint> endpoints_of(const FoundHost& found, std::uint16_t port) {
+    std::vector<tcp::endpoint> endpoints;
+    for (const FoundAddress& at : found.addresses) {
+        tcp::endpoint endpoint;
+        if (at.size > endpoint.capacity()) continue;
+        std::memcpy(endpoint.data(), &at.address, at.size);
+        endpoint.resize(at.size);
+        endpoint.port(port);
+        endpoints.push_back(endpoint);
+    }
+    return endpoints;
+}
+
 /// One connection. Handlers of Asio hold it, its owner holds a Handle.
 class Link : public std::enable_shared_from_this<Link> {
  public:
     Link(asio::io_context& context, PeerAddress address, PeerConnection::Handlers handlers)
         : address_(std::move(address)),
           handlers_(std::move(handlers)),
-          resolver_(context),
           socket_(context),
           timer_(context),
           buffer_(kReadBuffer) {}
 
-    void open(std::chrono::milliseconds timeout);
+    void open(std::chrono::milliseconds timeout, const PeerNetwork::Poster& post);
     void send(std::vector<std::uint8_t> bytes);
     void pause(bool paused);
     [[nodiscard]] bool paused() const { return paused_; }
@@ -58,7 +72,8 @@ class Link : public std::enable_shared_from_this<Link> {
     void abandon();
 
  private:
-    void connect(const tcp::resolver::results_type& found);
+    void find(const PeerNetwork::Poster& post);
+    void connect(const std::vector<tcp::endpoint>& found);
     void connected();
     void read();
     void write();
@@ -66,7 +81,6 @@ class Link : public std::enable_shared_from_this<Link> {
 
     const PeerAddress address_;
     PeerConnection::Handlers handlers_;
-    tcp::resolver resolver_;
     tcp::socket socket_;
     asio::steady_timer timer_;
     std::vector<std::uint8_t> buffer_;
@@ -80,7 +94,7 @@ class Link : public std::enable_shared_from_this<Link> {
     bool writing_ = false;
 };
 
-void Link::open(std::chrono::milliseconds timeout) {
+void Link::open(std::chrono::milliseconds timeout, const PeerNetwork::Poster& post) {
     timer_.expires_after(timeout);
     timer_.async_wait([self = shared_from_this(), timeout](const error_code& error) {
         if (error || self->open_) return;
@@ -88,16 +102,31 @@ void Link::open(std::chrono::milliseconds timeout) {
             fmt::format("no answer within {} s: is the address right, and does a firewall stand between?",
                         std::chrono::duration<double>(timeout).count()));
     });
-    resolver_.async_resolve(
-        address_.host, std::to_string(address_.port),
-        [self = shared_from_this()](const error_code& error, const auto& found) {
-            if (self->ended_) return;
-            if (error) return self->fail(fmt::format("the host is not found: {}", error.message()));
-            self->connect(found);
-        });
+    find(post);
 }
 
-void Link::connect(const tcp::resolver::results_type& found) {
+void Link::find(const PeerNetwork::Poster& post) {
+    error_code no_address;
+    const auto address = asio::ip::make_address(address_.host, no_address);
+    if (!no_address) {
+        // Not from within the owner's call.
+        asio::post(socket_.get_executor(), [self = shared_from_this(), address] {
+            if (!self->ended_) self->connect({tcp::endpoint(address, self->address_.port)});
+        });
+        return;
+    }
+    // It may outlast the network, and must not hold what belongs to that.
+    find_host_aside(address_.host, [link = weak_from_this(), post](FoundHost found) {
+        post([link, found = std::move(found)] {
+            const auto self = link.lock();
+            if (!self || self->ended_) return;
+            if (!found.error.empty()) return self->fail("the host is not found: " + found.error);
+            self->connect(endpoints_of(found, self->address_.port));
+        });
+    });
+}
+
+void Link::connect(const std::vector<tcp::endpoint>& found) {
     const auto allowed = [self = shared_from_this()](const error_code&, const tcp::endpoint& next) {
         if (self->ended_) return false;
         const auto address = IpAddress::parse(next.address().to_string());
@@ -195,7 +224,6 @@ void Link::abandon() {
     ended_ = true;
     error_code ignored;
     timer_.cancel();
-    resolver_.cancel();
     socket_.close(ignored);
 }
 
@@ -305,7 +333,7 @@ std::unique_ptr<PeerConnection> PeerNetwork::connect(const PeerAddress& address,
                                                      std::chrono::milliseconds timeout,
                                                      PeerConnection::Handlers handlers) {
     auto link = std::make_shared<Link>(impl_->context, address, std::move(handlers));
-    link->open(timeout);
+    link->open(timeout, poster());
     return std::make_unique<Handle>(std::move(link));
 }
 

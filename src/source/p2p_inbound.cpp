@@ -303,7 +303,7 @@ PeerRow InboundPeer::row(Time now) const {
     row.protocol = version_.protocol;
     row.user_agent = version_.user_agent;
     row.start_height = version_.start_height;
-    row.time_offset = version_.time == 0 ? 0 : version_.time - connected_at_;
+    row.time_offset = version_.time > 0 ? version_.time - connected_at_ : 0;
     row.connected_at = connected_at_;
     row.last_sent = last_sent_;
     row.last_received = last_received_;

@@ -238,7 +238,7 @@ PeerRow Peer::row(Time now) const {
     row.protocol = peer.protocol;
     row.user_agent = peer.user_agent;
     row.start_height = peer.start_height;
-    row.time_offset = peer.time == 0 ? 0 : peer.time - connected_at_;
+    row.time_offset = peer.time > 0 ? peer.time - connected_at_ : 0;
     row.connected_at = connected_at_;
     row.last_sent = last_sent_;
     row.last_received = last_received_;

@@ -2,6 +2,7 @@
 #include "source/p2p_session.hpp"
 
 #include "base/check.hpp"
+#include "primitives/transaction.hpp"
 
 #include <fmt/format.h>
 
@@ -102,7 +103,7 @@ Result<void> PeerSession::handle(const PeerMessage& message, Time now) {
     if (name == "feefilter") {
         const auto fee_rate = decode_fee_filter(payload);
         if (!fee_rate) return std::unexpected(fee_rate.error());
-        stats_.fee_filter = *fee_rate;
+        if (is_in_money_range(*fee_rate)) stats_.fee_filter = *fee_rate;
         return {};
     }
     if (name == "wtxidrelay" && !ready_) {

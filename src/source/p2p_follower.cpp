@@ -254,7 +254,7 @@ void Follower::planned(Plan plan_now) {
         Peer* const peer = find(entry.peer, entry.session);
         if (peer == nullptr) continue;
         if (entry.failed) {
-            peer->drop("its chain has a block that is invalid here", Peer::Blame::peer);
+            peer->drop("its chain has a block that is invalid here", Peer::Blame::silence);
         } else {
             offer(*peer, entry.missing);
         }

@@ -193,6 +193,10 @@ Result<void> HeaderSync::headers_taken(const HeaderAnswer& answer, Time now) {
     if (answer.rejection) {
         // The clocks differ, and time heals it.
         if (answer.rejection->kind == Rejection::Kind::time_future) return {};
+        // An operator may have said so (invalidateblock), and may take it back: it is called again soon.
+        const auto kind = answer.rejection->kind;
+        if (kind == Rejection::Kind::cached_invalid || kind == Rejection::Kind::invalid_previous)
+            return fail(Errc::unavailable, "its chain has a block that is invalid here");
         return fail(Errc::corrupt, fmt::format("it sent an invalid header: {}", answer.rejection->text()));
     }
     if (!more_ || !answer.last || asked_since_) return {};

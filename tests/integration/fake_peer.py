@@ -327,6 +327,21 @@ class FakePeer:
         return True
 
 
+class Boastful(FakePeer):
+    """Has a clock and a fee rate that cannot be."""
+
+    def on_message(self, connection, name, payload):
+        if name == 'version':
+            version = bytearray(version_payload(0))
+            version[12:20] = struct.pack('<q', -2 ** 63)
+            connection.sendall(message('version', bytes(version)) + message('verack'))
+        else:
+            super().on_message(connection, name, payload)
+
+    def on_ready(self, connection):
+        connection.sendall(message('feefilter', struct.pack('<q', -2 ** 63)))
+
+
 # What no honest node does. `reason`: what the daemon must give as the reason.
 
 class RpcPort(FakePeer):

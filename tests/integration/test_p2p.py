@@ -499,6 +499,33 @@ class FirstErrors(P2pTest):
         node = self.daemon(source='-connect=no-such-host.invalid')
         self.wait_log(node, 'Peer no-such-host.invalid:18444: ', 'the host is not found')
 
+    def test_a_node_given_by_its_name(self):
+        _, blocks = self.blocks(3)
+        peer = self.peer(blocks)
+        node = self.daemon(f'-connect=localhost:{peer.port}', source=None)
+        self.wait_tip(node, blocks[-1])
+
+    def test_a_chain_that_an_operator_calls_invalid(self):
+        """That is not the node's fault: it is followed again soon after the operator takes it back."""
+        chain, blocks = self.blocks(3)
+        peer = self.peer(blocks)
+        node = self.follow(peer)
+        self.wait_tip(node, blocks[-1])
+        node.rpc('invalidateblock', blocks[-1].hash)
+        line = self.wait_log(node, 'its chain has a block that is invalid here')
+        self.assertIn('Trying again in 0.5 s', line)
+        node.rpc('reconsiderblock', blocks[-1].hash)
+        block = chain.mine()
+        peer.announce(block)
+        self.wait_tip(node, block)
+
+    def test_what_a_node_says_of_itself_beyond_all_bounds(self):
+        peer = self.peer(kind=fake_peer.Boastful)
+        node = self.follow(peer)
+        row, = wait_until(lambda: [r for r in node.rpc('getpeerinfo') if r['bytesrecv_per_msg'].get('feefilter')],
+                          10, 'the peer')
+        self.assertEqual((row['timeoffset'], row['minfeefilter']), (0, 0))
+
 
 class Lag(P2pTest):
     def test_a_lag_shows(self):

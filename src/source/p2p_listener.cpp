@@ -193,16 +193,15 @@ std::unique_ptr<InboundConnection> make_inbound_connection(tcp::socket socket, s
 
 struct PeerListener::Impl {
     struct Door {
-        Door(asio::io_context& context, std::uint32_t given) : acceptor(context), permissions(given) {}
+        Door(asio::io_context& context, std::uint32_t given)
+            : acceptor(context), retry(context), permissions(given) {}
         tcp::acceptor acceptor;
+        asio::steady_timer retry;
         const std::uint32_t permissions;
     };
 
     explicit Impl(Logger& logger)
-        : log(&logger, LogCategory::net),
-          work(asio::make_work_guard(context)),
-          timer(context),
-          retry(context) {}
+        : log(&logger, LogCategory::net), work(asio::make_work_guard(context)), timer(context) {}
 
     Result<void> bind(const PeerEndpoint& endpoint);
     Result<void> bind_address(const PeerEndpoint& endpoint, const asio::ip::address& address, bool optional);
@@ -214,7 +213,6 @@ struct PeerListener::Impl {
     asio::io_context context{1};
     asio::executor_work_guard<asio::io_context::executor_type> work;
     asio::steady_timer timer;
-    asio::steady_timer retry;
     std::vector<std::unique_ptr<Door>> doors;
     std::vector<Bound> bound;
     std::chrono::milliseconds tick{};
@@ -277,8 +275,8 @@ void PeerListener::Impl::accepted(Door& door, const error_code& error, tcp::sock
                            error == asio::error::no_memory || error == asio::error::no_buffer_space;
     if (exhausted) {
         log.warning("no descriptor left for another peer; trying again");
-        retry.expires_after(kAcceptAgain);
-        retry.async_wait([this, &door](const error_code& cancelled) {
+        door.retry.expires_after(kAcceptAgain);
+        door.retry.async_wait([this, &door](const error_code& cancelled) {
             if (!cancelled) accept(door);
         });
         return;

@@ -14,17 +14,17 @@
 namespace blockpub {
 namespace {
 
-constexpr std::size_t kHashSize = 32;
-constexpr std::size_t kRecordSize = kHashSize + 4;
+constexpr std::size_t kBaseHashSize = 32;
+constexpr std::size_t kBaseRecordSize = kBaseHashSize + 4;
 
-constexpr std::chrono::seconds kTellEvery{10};
+constexpr std::chrono::seconds kTellFillingEvery{10};
 constexpr std::uint32_t kWindow =
     8192;  // blocks from the lowest that is missing on, as far as they are looked for
 
 std::string base_record(const HeaderNode& base) {
-    std::string record(kRecordSize, '\0');
+    std::string record(kBaseRecordSize, '\0');
     std::ranges::copy(base.hash.wire_bytes(), record.begin());
-    write_le(reinterpret_cast<std::uint8_t*>(record.data()) + kHashSize, base.height.value);
+    write_le(reinterpret_cast<std::uint8_t*>(record.data()) + kBaseHashSize, base.height.value);
     return record;
 }
 
@@ -51,10 +51,10 @@ Result<void> ChainStart::load() {
 Result<void> ChainStart::load_base(std::string_view record) {
     const std::span bytes(reinterpret_cast<const std::uint8_t*>(record.data()), record.size());
     HeaderNode* node = nullptr;
-    if (bytes.size() == kRecordSize)
-        node = state_.tree().find(BlockHash::from_wire(bytes.first<kHashSize>()));
+    if (bytes.size() == kBaseRecordSize)
+        node = state_.tree().find(BlockHash::from_wire(bytes.first<kBaseHashSize>()));
     const bool fits = node != nullptr &&
-                      node->height.value == read_le<std::uint32_t>(bytes.data() + kHashSize) &&
+                      node->height.value == read_le<std::uint32_t>(bytes.data() + kBaseHashSize) &&
                       state_.active().contains(*node);
     if (!fits) return fail(Errc::corrupt, "meta record \"startat\" names no block of the chain");
     if (options_.start_at_tip) {
@@ -178,7 +178,7 @@ std::vector<const HeaderNode*> ChainStart::wanted(std::size_t count) {
 
 void ChainStart::tell(Height coins) {
     const auto now = std::chrono::steady_clock::now();
-    if (now - told_ < kTellEvery) return;
+    if (now - told_ < kTellFillingEvery) return;
     told_ = now;
     log_.info("Making the store whole: all blocks are here below height {}, coins of height {} of {}",
               lowest_.value, coins.value, state_.active().tip()->height.value);

@@ -103,7 +103,8 @@ class Words(IntegrationTest):
         with open(os.path.join(directory, 'regtest', 'debug.log'), encoding='utf-8') as file:
             log = file.read()
         self.assertIn(f'127.0.0.1:{port}', log)
-        self.assertIn('blockversion, listen', log)
+        self.assertIn('no use for: blockversion\n', log)
+        self.assertIn('listen in bitcoin.conf: taken as said to the node', log)
 
 
 class Background(IntegrationTest):

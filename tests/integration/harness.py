@@ -212,14 +212,17 @@ class Daemon:
         """Starts the process and returns at once."""
         self.connection = None
         with open(self.console_path, 'ab') as console:
+            self.console_start = console.tell()
             self.process = subprocess.Popen(self.wrapper + [self.binary] + self.args + list(extra), stdout=console,
                                             stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
         return self
 
     def start(self, *extra, limit=30):
-        """Starts the process and waits until it answers queries."""
+        """Starts the process and waits until it answers queries, and has said so."""
         self.spawn(*extra)
         self.wait_ready(limit)
+        if '-printtoconsole=0' not in [*self.args, *extra]:
+            wait_until(lambda: b'Ready: chain ' in self.console_bytes()[self.console_start:], limit, 'the word that it is ready')
         return self
 
     def wait_ready(self, limit=30):
@@ -291,12 +294,15 @@ class Daemon:
     def cookie_path(self):
         return os.path.join(self.chain_dir, '.cookie')
 
-    def console(self):
+    def console_bytes(self):
         try:
-            with open(self.console_path, encoding='utf-8', errors='replace') as file:
+            with open(self.console_path, 'rb') as file:
                 return file.read()
         except OSError:
-            return ''
+            return b''
+
+    def console(self):
+        return self.console_bytes().decode('utf-8', 'replace')
 
     def debug_log(self):
         with open(os.path.join(self.chain_dir, 'debug.log'), encoding='utf-8', errors='replace') as file:

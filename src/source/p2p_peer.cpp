@@ -101,8 +101,9 @@ void Peer::end(const std::string& reason, Blame blame) {
     const bool was_ready = ready();
     const auto now = SteadyClock::now();
     const bool lasted = was_ready && now - ready_since_ >= kForgiven;
+    const bool news = std::exchange(news_, false);
     if (lasted) faults_ = 0;
-    if (lasted || (was_ready && blame == Blame::network)) failures_ = 0;
+    if (lasted || (news && blame == Blame::network)) failures_ = 0;
     const milliseconds pause = blame == Blame::nobody ? kAskedPause
                                : blame == Blame::peer
                                    ? doubled(kFirstFaultPause, faults_++, kLongestFaultPause)
@@ -153,9 +154,18 @@ void Peer::send_bytes(std::vector<std::uint8_t> bytes) {
     connection_->send(std::move(bytes));
 }
 
+void Peer::note_block() {
+    last_block_ = host_.now_seconds();
+    note_news();
+}
+
+void Peer::note_news() {
+    news_ = true;
+    last_reason_.clear();
+}
+
 void Peer::session_ready() {
     ready_since_ = SteadyClock::now();
-    last_reason_.clear();
     const PeerVersion& peer = *session_->peer();
     log_.info("Peer {}: connected to {}, height {}", name_, peer.user_agent, peer.start_height);
     headers_.emplace(params_, timeout_, static_cast<HeaderSyncHost&>(*this));
@@ -179,6 +189,7 @@ void Peer::ask_chain(Question question) {
 }
 
 void Peer::peer_chain_changed(const HeaderAnswer& answer) {
+    note_news();
     host_.peer_chain_changed(*this, answer);
 }
 

@@ -139,7 +139,7 @@ class Peer final : private PeerSessionHost, private HeaderSyncHost {
     [[nodiscard]] bool paused() const { return connection_ && connection_->paused(); }
     /// Whether it says that it has all blocks, and not the newest only. Requires: ready().
     [[nodiscard]] bool keeps_all_blocks() const;
-    void note_block() { last_block_ = host_.now_seconds(); }
+    void note_block();
     /// Bytes of all sessions.
     [[nodiscard]] PeerList::Totals totals(Time now) const;
     /// For getpeerinfo. Requires: ready().
@@ -154,6 +154,8 @@ class Peer final : private PeerSessionHost, private HeaderSyncHost {
     void peer_chain_changed(const HeaderAnswer& answer) override;
     [[nodiscard]] std::int64_t now_seconds() const override { return host_.now_seconds(); }
 
+    /// What is called again soon is worth it, and why it ended is told again.
+    void note_news();
     void call();
     void connected(std::string local, std::string remote);
     void received(ByteSpan bytes);
@@ -183,7 +185,8 @@ class Peer final : private PeerSessionHost, private HeaderSyncHost {
     bool closed_ = false;
     bool lasting_ = true;
     Time next_call_{};
-    unsigned failures_ = 0;  // since a session was ready
+    bool news_ = false;      // the session has brought headers or a block
+    unsigned failures_ = 0;  // since a session brought any
     unsigned faults_ = 0;    // of the peer itself
     Time ready_since_{};
     PeerList::Totals past_;  // of sessions that have ended

@@ -154,6 +154,7 @@ Result<void> PeerSession::handle_pong(ByteSpan payload, Time now) {
 }
 
 void PeerSession::ping(Time now) {
+    if (ping_nonce_ != 0) return;  // the one under way is waited for
     ping_nonce_ = random_nonce();
     last_ping_ = now;
     transmit("ping", encode_nonce(ping_nonce_));

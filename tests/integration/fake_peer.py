@@ -402,6 +402,14 @@ class Truncated(FakePeer):
             super().on_message(connection, name, payload)
 
 
+class HangsUp(FakePeer):
+    """Shakes hands and leaves."""
+    reason = 'it closed the connection'
+
+    def on_ready(self, connection):
+        connection.shutdown(socket.SHUT_RDWR)
+
+
 class SlowLoris(FakePeer):
     """A byte now and then, so that something always comes."""
     reason = 'no version within'
@@ -582,9 +590,8 @@ class AnnouncesForEver(FakePeer):
         threading.Thread(target=flood, daemon=True).start()
 
 
-HOSTILE = (RpcPort, OtherChain, SilentOtherChain, WrongMagic, WrongChecksum, Oversize, Truncated, SlowLoris, SecondVersion,
-           Deafening, NoWitness,
-           TooManyHeaders, Strangers, NoWork, WrongDifficulty, WrongBlocks, BrokenBlocks, UnaskedBlocks, Stalling,
+HOSTILE = (RpcPort, OtherChain, SilentOtherChain, WrongMagic, WrongChecksum, Oversize, Truncated, HangsUp, SlowLoris,
+           SecondVersion, Deafening, NoWitness, TooManyHeaders, Strangers, NoWork, WrongDifficulty, WrongBlocks, BrokenBlocks, UnaskedBlocks, Stalling,
            Trickling, Deaf, AnnouncesForEver)
 # Once initial download is over.
 HOSTILE_AT_TIP = (BrokenTransaction, InvalidTransaction, CompactOutOfPlace, CompactCutOff)

@@ -96,6 +96,8 @@ class Day(IntegrationTest):
         kinds = [self.one_by_one, self.at_once, self.by_inv, self.reorganize, self.tie, self.cut, self.break_off,
                  self.keep_silent, self.restart_peer, self.restart_node]
         total = max(len(kinds), count // 50)
+        self.one_by_one(3)  # so that a branch has something to leave
+        self.settle('the first blocks')
         deck = []
         for round_number in range(total):
             if not deck:

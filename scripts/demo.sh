@@ -55,8 +55,8 @@ cat <<'TEXT'
 
 The daemon has stopped with exit status 0. Next, beside your own node:
 
-  build/blockpubd -importblocks=$HOME/.bitcoin/blocks -zmqpubhashblock=tcp://127.0.0.1:28432
+  build/blockpubd -connect=127.0.0.1:8333 -zmqpubhashblock=tcp://127.0.0.1:28432
   examples/subscriber.py tcp://127.0.0.1:28432
 
-README.md says how to follow the node from there, docs/operations.md has every option.
+README.md says how to read the node's block files first, docs/operations.md has every option.
 TEXT

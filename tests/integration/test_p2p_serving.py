@@ -157,6 +157,8 @@ class Serving(ServingTest):
         self.addCleanup(node.stop)
         daemon = self.serving('-startat=tip', f'-connect=127.0.0.1:{node.port}', source=None, topics=())
         wait_until(lambda: daemon.rpc('getbestblockhash') == blocks[-1].hash, 30)
+        daemon.stop()
+        daemon.start()  # what it has told of already is not told of again
         peer = self.client(daemon)
         self.assertEqual(peer.services, WITNESS | LIMITED)
         self.assertEqual(peer.headers([GENESIS]), [block.raw[:80] for block in blocks[1:]])

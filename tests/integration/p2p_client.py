@@ -84,11 +84,13 @@ class PeerClient:
         return Message(name, payload)
 
     def expect(self, name):
-        """The next message, pings aside; it must have this name."""
+        """The next message, pings aside, and the word of a block that was on its way; it must have this name."""
         while True:
             got = self.receive()
             if got.name == 'ping' and name != 'ping':
                 self.send('pong', got.payload)
+                continue
+            if got.name == 'inv' and name != 'inv':
                 continue
             assert got.name == name, f'{got.name} where {name} was expected'
             return got

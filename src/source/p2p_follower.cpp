@@ -354,7 +354,7 @@ void Follower::show_board(Time now) {
     PeerList::Totals totals;
     const std::int64_t height = chain_.status().tip.height.value;
     for (const auto& peer : peers_) {
-        const PeerList::Totals of_peer = peer->totals(now);
+        const PeerList::Totals of_peer = peer->totals();
         totals.bytes_sent += of_peer.bytes_sent;
         totals.bytes_received += of_peer.bytes_received;
         if (!peer->ready()) continue;

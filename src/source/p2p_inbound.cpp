@@ -307,10 +307,7 @@ PeerRow InboundPeer::row(Time now) const {
     row.connected_at = connected_at_;
     row.last_sent = last_sent_;
     row.last_received = last_received_;
-    row.bytes_sent = traffic_.sent();
-    row.bytes_received = traffic_.received();
-    row.sent_by_message = traffic_.sent_by_message();
-    row.received_by_message = traffic_.received_by_message();
+    traffic_.show(row);
     row.ping = ping_;
     row.least_ping = least_ping_;
     if (ping_nonce_ != 0) row.ping_under_way = duration_cast<microseconds>(now - last_ping_);

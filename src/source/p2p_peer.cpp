@@ -109,7 +109,7 @@ void Peer::end(const std::string& reason, Blame blame) {
                                    ? doubled(kFirstFaultPause, faults_++, kLongestFaultPause)
                                    : doubled(kFirstPause, failures_++, kLongestPause);
     next_call_ = now + pause;
-    past_ = totals(now);
+    past_ = totals();
     headers_.reset();
     session_.reset();
     connection_.reset();
@@ -227,18 +227,17 @@ std::optional<Height> Peer::presync_height() const {
     return headers_ ? headers_->presync_height() : std::nullopt;
 }
 
-PeerList::Totals Peer::totals(Time now) const {
+PeerList::Totals Peer::totals() const {
     PeerList::Totals totals = past_;
     if (!session_) return totals;
-    const PeerSessionStats stats = session_->stats(now);
-    totals.bytes_sent += stats.bytes_sent;
-    totals.bytes_received += stats.bytes_received;
+    totals.bytes_sent += session_->traffic().sent();
+    totals.bytes_received += session_->traffic().received();
     return totals;
 }
 
 PeerRow Peer::row(Time now) const {
     const PeerVersion& peer = *session_->peer();
-    PeerSessionStats stats = session_->stats(now);
+    const PeerSessionStats stats = session_->stats(now);
     PeerRow row;
     row.number = number_;
     row.address = name_;
@@ -258,10 +257,7 @@ PeerRow Peer::row(Time now) const {
     row.relays_transactions = relays();
     row.compact_to = compact_asked_;
     row.compact_from = compact_wanted_;
-    row.bytes_sent = stats.bytes_sent;
-    row.bytes_received = stats.bytes_received;
-    row.sent_by_message = std::move(stats.sent_by_message);
-    row.received_by_message = std::move(stats.received_by_message);
+    session_->traffic().show(row);
     row.ping = stats.ping;
     row.least_ping = stats.least_ping;
     row.ping_under_way = stats.ping_under_way;

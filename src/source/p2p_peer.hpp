@@ -141,7 +141,7 @@ class Peer final : private PeerSessionHost, private HeaderSyncHost {
     [[nodiscard]] bool keeps_all_blocks() const;
     void note_block();
     /// Bytes of all sessions.
-    [[nodiscard]] PeerList::Totals totals(Time now) const;
+    [[nodiscard]] PeerList::Totals totals() const;
     /// For getpeerinfo. Requires: ready().
     [[nodiscard]] PeerRow row(Time now) const;
 

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <random>
 
 namespace blockpub {
@@ -22,29 +21,9 @@ constexpr std::uint32_t kLeastProtocol = 70001;  // ping with nonce, and nodes o
 constexpr std::uint32_t kSendHeadersProtocol = 70012;
 constexpr std::uint32_t kWtxidRelayProtocol = 70016;
 
-/// Names that are counted by themselves: whoever makes up others fills no table.
-constexpr std::array<std::string_view, 24> kKnownNames{
-    "version",     "verack",   "wtxidrelay",  "sendaddrv2", "sendheaders", "sendcmpct",
-    "sendtxrcncl", "ping",     "pong",        "getheaders", "headers",     "getblocks",
-    "inv",         "getdata",  "notfound",    "block",      "tx",          "feefilter",
-    "cmpctblock",  "blocktxn", "getblocktxn", "addr",       "addrv2",      "mempool"};
-
-std::string_view counted_name(std::string_view name) {
-    return std::ranges::find(kKnownNames, name) == kKnownNames.end() ? std::string_view("*other*") : name;
-}
-
 std::uint64_t random_nonce() {
     std::random_device device;
     return (std::uint64_t{device()} << 32 | device()) | 1;  // never 0
-}
-
-void count(PeerSessionStats::Counts& counts, std::string_view name, std::size_t bytes) {
-    const auto found = counts.find(name);
-    if (found != counts.end()) {
-        found->second += bytes;
-    } else {
-        counts.emplace(name, bytes);
-    }
 }
 
 }  // namespace
@@ -68,20 +47,18 @@ void PeerSession::send(std::string_view name, ByteSpan payload) {
 
 void PeerSession::transmit(std::string_view name, ByteSpan payload) {
     std::vector<std::uint8_t> bytes = encode_message(options_.magic, name, payload);
-    stats_.bytes_sent += bytes.size();
-    count(stats_.sent_by_message, name, bytes.size());
+    traffic_.add_sent(name, bytes.size());
     host_.send_bytes(std::move(bytes));
 }
 
 Result<void> PeerSession::receive(ByteSpan bytes, Time now) {
-    stats_.bytes_received += bytes.size();
+    traffic_.add_received_bytes(bytes.size());
     last_received_ = now;
     while (!bytes.empty()) {
         auto message = framer_.take(bytes);
         if (!message) return forward_error(message);
         if (!*message) return {};
-        count(stats_.received_by_message, counted_name((*message)->name.view()),
-              kMessageHeadSize + (*message)->payload.size());
+        traffic_.add_received((*message)->name.view(), kMessageHeadSize + (*message)->payload.size());
         if (auto handled = handle(**message, now); !handled) return handled;
     }
     return {};

@@ -3,15 +3,14 @@
 
 #include "source/p2p_framing.hpp"
 #include "source/p2p_messages.hpp"
+#include "source/p2p_traffic.hpp"
 
 #include <blockpub/bytes.hpp>
 #include <blockpub/result.hpp>
 
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -40,11 +39,6 @@ struct PeerSessionOptions {
 
 /// What a session has come to: a copy of one moment.
 struct PeerSessionStats {
-    using Counts = std::map<std::string, std::uint64_t, std::less<>>;  // by message, in bytes
-    std::uint64_t bytes_sent = 0;
-    std::uint64_t bytes_received = 0;
-    Counts sent_by_message;
-    Counts received_by_message;  ///< `*other*` for names that nobody knows
     std::optional<std::chrono::microseconds> ping;
     std::optional<std::chrono::microseconds> least_ping;
     std::optional<std::chrono::microseconds> ping_under_way;
@@ -88,7 +82,8 @@ class PeerSession {
     [[nodiscard]] Time last_received() const { return last_received_; }
     /// Whether a message has begun and not ended.
     [[nodiscard]] bool receiving() const { return framer_.pending() != 0; }
-    [[nodiscard]] bool anything_received() const { return stats_.bytes_received != 0; }
+    [[nodiscard]] bool anything_received() const { return traffic_.received() != 0; }
+    [[nodiscard]] const PeerTraffic& traffic() const& { return traffic_; }
     [[nodiscard]] PeerSessionStats stats(Time now) const;
 
  private:
@@ -109,6 +104,7 @@ class PeerSession {
     Time last_ping_;
     std::uint64_t ping_nonce_ = 0;  // 0: none under way
     PeerSessionStats stats_;
+    PeerTraffic traffic_;
 };
 
 }  // namespace blockpub

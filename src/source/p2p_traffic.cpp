@@ -36,4 +36,11 @@ void PeerTraffic::add_received(std::string_view message, std::size_t bytes) {
     count_message(received_by_message_, message, bytes);
 }
 
+void PeerTraffic::show(PeerRow& row) const {
+    row.bytes_sent = sent_;
+    row.bytes_received = received_;
+    row.sent_by_message = sent_by_message_;
+    row.received_by_message = received_by_message_;
+}
+
 }  // namespace blockpub

@@ -21,8 +21,7 @@ class PeerTraffic {
 
     [[nodiscard]] std::uint64_t sent() const { return sent_; }
     [[nodiscard]] std::uint64_t received() const { return received_; }
-    [[nodiscard]] const PeerRow::Counts& sent_by_message() const& { return sent_by_message_; }
-    [[nodiscard]] const PeerRow::Counts& received_by_message() const& { return received_by_message_; }
+    void show(PeerRow& row) const;
 
  private:
     std::uint64_t sent_ = 0;

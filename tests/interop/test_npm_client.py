@@ -2,14 +2,12 @@
 """A client of bitcoind from npm, as it stands: bitcoin-core, which knows JSON-RPC and REST."""
 import json
 import os
-import shutil
 import subprocess
 import sys
-import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'integration'))
-import harness
+import from_npm
 import regtest
 from harness import IntegrationTest, main, seconds
 
@@ -17,43 +15,9 @@ from harness import IntegrationTest, main, seconds
 ADDRESS = 'bcrt1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqdku202'
 
 
-def read(path):
-    try:
-        with open(path, 'rb') as file:
-            return file.read()
-    except FileNotFoundError:
-        return None
-
-
-def installed():
-    """The directory with the client and what it needs, beside the build. Where npm is not, or the registry is not
-    reached, the test is left out, but never where CI says that it is one."""
-    if not (shutil.which('node') and shutil.which('npm')):
-        if os.environ.get('CI'):
-            raise AssertionError('CI without node and npm')
-        raise unittest.SkipTest('no node and npm')
-    directory = os.path.join(harness.build_dir(), 'tests', 'interop', 'node')
-    os.makedirs(directory, exist_ok=True)
-    lock, done = read(os.path.join(HERE, 'package-lock.json')), os.path.join(directory, 'installed-lock.json')
-    if read(done) != lock:
-        for name in ('package.json', 'package-lock.json'):
-            shutil.copy(os.path.join(HERE, name), directory)
-        # No package here needs a script of its own: the optional one that has some is for tracing.
-        npm = subprocess.run(['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund'], cwd=directory, check=False,
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True)
-        if npm.returncode != 0:
-            if os.environ.get('CI'):
-                raise AssertionError(npm.stdout)
-            raise unittest.SkipTest(f'npm cannot install bitcoin-core: {npm.stdout[-300:]}')
-        with open(done, 'wb') as file:
-            file.write(lock)
-    shutil.copy(os.path.join(HERE, 'bitcoin_core_client.mjs'), directory)
-    return directory
-
-
 class NpmClient(IntegrationTest):
     def test_bitcoin_core(self):
-        directory = installed()
+        directory = from_npm.installed(HERE, 'bitcoin_core_client.mjs', 'node')
         daemon, chain = self.daemon('-rest', topics=()), self.chain()
         blocks = [regtest.GENESIS]
         for size in (0, 0, 20_000, 0):

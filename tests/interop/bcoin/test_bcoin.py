@@ -2,52 +2,16 @@
 """Following a node that others wrote: bcoin, from npm."""
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
-import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(HERE)), 'integration'))
+sys.path[:0] = [os.path.dirname(HERE), os.path.join(os.path.dirname(os.path.dirname(HERE)), 'integration')]
+import from_npm
 import harness
 import regtest
 from harness import IntegrationTest, main, wait_until
-
-
-def left_out(reason):
-    """Never where CI says that it is one."""
-    if os.environ.get('CI'):
-        raise AssertionError(reason)
-    raise unittest.SkipTest(reason)
-
-
-def read(path):
-    try:
-        with open(path, 'rb') as file:
-            return file.read()
-    except FileNotFoundError:
-        return None
-
-
-def installed():
-    """The directory with bcoin and what it needs, beside the build."""
-    if not (shutil.which('node') and shutil.which('npm')):
-        left_out('no node and npm')
-    directory = os.path.join(harness.build_dir(), 'tests', 'interop', 'bcoin', 'node')
-    os.makedirs(directory, exist_ok=True)
-    lock, done = read(os.path.join(HERE, 'package-lock.json')), os.path.join(directory, 'installed-lock.json')
-    if read(done) != lock:
-        for name in ('package.json', 'package-lock.json'):
-            shutil.copy(os.path.join(HERE, name), directory)
-        npm = subprocess.run(['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund'], cwd=directory, check=False,
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True)
-        if npm.returncode != 0:
-            left_out(f'npm cannot install bcoin: {npm.stdout[-300:]}')
-        with open(done, 'wb') as file:
-            file.write(lock)
-    shutil.copy(os.path.join(HERE, 'node.cjs'), directory)
-    return directory
 
 
 class Bcoin:
@@ -90,7 +54,7 @@ class Bcoin:
 
 class FollowBcoin(IntegrationTest):
     def bcoin(self, *calls):
-        node = Bcoin(installed(), *calls)
+        node = Bcoin(from_npm.installed(HERE, 'node.cjs', 'bcoin', 'node'), *calls)
         self.addCleanup(node.end)
         return node
 

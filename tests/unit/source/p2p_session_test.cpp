@@ -192,9 +192,10 @@ TEST_CASE("messages are counted by name, those that nobody knows together") {
     fixture.shake_hands();
     for (const std::string_view name : {"headers", "nonsense1", "nonsense2"})
         CHECK(fixture.say(name).empty());
-    const PeerSessionStats stats = fixture.session.stats(kSessionStart);
-    CHECK(stats.received_by_message.at("headers") == kMessageHeadSize);
-    CHECK(stats.received_by_message.at("*other*") == 2 * kMessageHeadSize);
+    PeerRow row;
+    fixture.session.traffic().show(row);
+    CHECK(row.received_by_message.at("headers") == kMessageHeadSize);
+    CHECK(row.received_by_message.at("*other*") == 2 * kMessageHeadSize);
     CHECK(fixture.host.messages.size() == 3);
 }
 

@@ -308,8 +308,11 @@ PeerNetwork::~PeerNetwork() {
 }
 
 void PeerNetwork::start() {
-    impl_->wait_for_tick();
     impl_->thread =
+}
+
+void PeerNetwork::start_ticking() {
+    asio::post(impl_->context, [impl = impl_.get()] { impl->wait_for_tick(); });
         start_thread("p2p", [impl = impl_.get()](const std::stop_token&) { impl->context.run(); });
 }
 

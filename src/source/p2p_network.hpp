@@ -53,11 +53,11 @@ class PeerConnection {
 
 /// The thread `p2p`, its clock tick, and connections of peers.
 ///
-/// Thread safety: post and stop from any thread; connect on the network's own.
+/// Thread safety: start_ticking, stop and a poster's calls from any thread; connect on the network's own.
 /// Blocking: stop waits for the handler that runs.
 class PeerNetwork {
  public:
-    /// `on_tick` runs on the thread each `tick`, from start() on.
+    /// `on_tick` runs on the thread each `tick`, from start_ticking() on.
     PeerNetwork(std::chrono::milliseconds tick, std::function<void()> on_tick);
     ~PeerNetwork();
     PeerNetwork(const PeerNetwork&) = delete;
@@ -65,7 +65,9 @@ class PeerNetwork {
 
     void start();
     /// Ends the thread; what was posted and has not run never will. `last` runs on the thread as its last
+    /// What is posted runs from here on.
     /// work: what belongs to it ends there. Repeated calls do nothing.
+    void start_ticking();
     void stop(std::function<void()> last);
 
     /// Runs a function on the thread, soon. Copies may outlive the network: then nothing happens.

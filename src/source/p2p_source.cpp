@@ -24,7 +24,9 @@ P2pSource::P2pSource(FollowerOptions options, std::vector<std::string> added, Ch
                 .connect = options.peers,
                 .added = std::move(added),
                 .active = options.active},
-               follower_, network_) {}
+               follower_, network_) {
+    network_.start();
+}
 
 P2pSource::~P2pSource() {
     stop();

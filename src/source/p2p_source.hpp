@@ -10,7 +10,8 @@
 
 namespace blockpub {
 
-/// Follows nodes over their P2P port, on a thread of its own.
+/// Follows nodes over their P2P port, on a thread of its own, which carries out what operators ask for from
+/// the beginning, and calls nodes from start() on.
 ///
 /// Thread safety: every method from any thread.
 /// Ownership: borrows all that it is made with. It is destroyed after the chain thread has ended, or before
@@ -27,7 +28,7 @@ class P2pSource {
     P2pSource(const P2pSource&) = delete;
     P2pSource& operator=(const P2pSource&) = delete;
 
-    void start() { network_.start(); }
+    void start() { network_.start_ticking(); }
     void stop();
     [[nodiscard]] const PeerList& peers() const& { return board_; }
     [[nodiscard]] PeerControl& control() & { return control_; }

@@ -76,6 +76,22 @@ TEST_SUITE("source.p2p_control") {
         CHECK_FALSE(control.active());
     }
 
+    TEST_CASE("before the first node is called operators are answered") {
+        SourceFixture f({"127.0.0.1:1"});
+        PeerControl& control = f.source.control();
+        CHECK(must(control.add_node("127.0.0.1:2")));
+        CHECK(must(control.remove_node("127.0.0.1:1")));
+        CHECK(control.try_node("127.0.0.1:3"));
+        CHECK_FALSE(must(control.disconnect("127.0.0.1:2")));
+        CHECK(control.bans_changed());
+        CHECK(control.ping());
+        CHECK(control.set_active(false));
+        CHECK(control.fetch_block(regtest().genesis_hash, Height{0}, 0).error().code == Errc::unavailable);
+        f.source.start();
+        CHECK(f.listed() == SourceFixture::List{"127.0.0.1:2"});
+        CHECK_FALSE(control.active());
+    }
+
     TEST_CASE("calls answer stopped once it has stopped, and those under way end") {
         SourceFixture f({"127.0.0.1:1"});
         f.source.start();

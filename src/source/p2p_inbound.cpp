@@ -117,8 +117,7 @@ Result<void> InboundPeer::handle(std::string_view name, ByteSpan payload) {
     if (name == "version") return handle_version(payload);
     if (stage_ == Stage::new_here) return fail(Errc::corrupt, fmt::format("it said {} before version", name));
     if (name == "verack") {
-        if (ready()) return fail(Errc::corrupt, "it said verack twice");
-        become_ready();
+        if (!ready()) become_ready();
         return {};
     }
     if (name == "ping") return handle_ping(payload);
@@ -129,7 +128,7 @@ Result<void> InboundPeer::handle(std::string_view name, ByteSpan payload) {
 }
 
 Result<void> InboundPeer::handle_version(ByteSpan payload) {
-    if (stage_ != Stage::new_here) return fail(Errc::corrupt, "it said version twice");
+    if (stage_ != Stage::new_here) return {};  // what has been said stands
     auto version = decode_version(payload);
     if (!version) return forward_error(version);
     if (version->protocol < kOldestProtocol) {

@@ -93,7 +93,7 @@ Result<void> PeerSession::handle(const PeerMessage& message, Time now) {
 }
 
 Result<void> PeerSession::handle_version(ByteSpan payload) {
-    if (peer_) return fail(Errc::corrupt, "it said version twice");
+    if (peer_) return {};  // what has been said stands
     const auto version = decode_version(payload);
     if (!version) return std::unexpected(version.error());
     if (version->nonce == options_.version.nonce)
@@ -113,7 +113,7 @@ Result<void> PeerSession::handle_version(ByteSpan payload) {
 }
 
 Result<void> PeerSession::handle_verack() {
-    if (ready_) return fail(Errc::corrupt, "it said verack twice");
+    if (ready_) return {};
     ready_ = true;
     if (peer_->protocol >= kSendHeadersProtocol) transmit("sendheaders", {});
     host_.session_ready();

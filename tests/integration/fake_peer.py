@@ -342,6 +342,13 @@ class Boastful(FakePeer):
         connection.sendall(message('feefilter', struct.pack('<q', -2 ** 63)))
 
 
+class SaysTwice(FakePeer):
+    """Says version and verack again, with other contents. bitcoind passes that over."""
+
+    def on_ready(self, connection):
+        connection.sendall((message('version', version_payload(0, 0, 209)) + message('verack')) * 1000)
+
+
 # What no honest node does. `reason`: what the daemon must give as the reason.
 
 class RpcPort(FakePeer):
@@ -418,13 +425,6 @@ class SlowLoris(FakePeer):
         for byte in message('version', version_payload(0)):
             connection.sendall(bytes([byte]))
             time.sleep(0.2)
-
-
-class SecondVersion(FakePeer):
-    reason = 'it said version twice'
-
-    def on_ready(self, connection):
-        connection.sendall(message('version', version_payload(0)))
 
 
 class Deafening(FakePeer):
@@ -591,7 +591,7 @@ class AnnouncesForEver(FakePeer):
 
 
 HOSTILE = (RpcPort, OtherChain, SilentOtherChain, WrongMagic, WrongChecksum, Oversize, Truncated, HangsUp, SlowLoris,
-           SecondVersion, Deafening, NoWitness, TooManyHeaders, Strangers, NoWork, WrongDifficulty, WrongBlocks, BrokenBlocks, UnaskedBlocks, Stalling,
+           Deafening, NoWitness, TooManyHeaders, Strangers, NoWork, WrongDifficulty, WrongBlocks, BrokenBlocks, UnaskedBlocks, Stalling,
            Trickling, Deaf, AnnouncesForEver)
 # Once initial download is over.
 HOSTILE_AT_TIP = (BrokenTransaction, InvalidTransaction, CompactOutOfPlace, CompactCutOff)

@@ -64,6 +64,15 @@ class Following(P2pTest):
         self.assert_frames(got, regtest.disconnect_frames(live[2]) + regtest.disconnect_frames(live[1])
                            + [f for b in branch for f in regtest.connect_frames(b)] + regtest.tip_frames(branch[-1]))
 
+    def test_of_version_and_verack_the_first_counts(self):
+        _, blocks = self.blocks(30)
+        peer = self.peer(blocks, fake_peer.SaysTwice)
+        node = self.follow(peer)
+        self.wait_tip(node, blocks[-1])
+        wait_until(lambda: node.rpc('getpeerinfo')[0]['bytesrecv_per_msg'].get('verack') == 1001 * 24, 20, 'all of them')
+        self.assertEqual(node.rpc('getpeerinfo')[0]['version'], 70016)
+        self.assertEqual(peer.accepted, 1)
+
     def test_what_the_rpc_says_of_peers(self):
         _, blocks = self.blocks(30)
         peer = self.peer(blocks)

@@ -468,8 +468,6 @@ class Hostile(ServingTest):
         'too old': (message('version', version_payload(0, 0, 209)), 'it speaks version 209 of the protocol, 31800 is needed'),
     }
     AFTER = {
-        'version twice': (message('version', version_payload(0)), 'it said version twice'),
-        'verack twice': (message('verack'), 'it said verack twice'),
         'too many items': (message('getdata', regtest.compact_size(50_001) + bytes(36 * 50_001)),
                            'inventory of 50001 entries, 50000 are allowed'),
         'too long a locator': (message('getheaders', p2p_client.get_headers([bytes(32)] * 102)),
@@ -489,6 +487,17 @@ class Hostile(ServingTest):
                     self.wait_log(daemon, '127.0.0.1:%d, which came, is left: ' % peer.sock.getsockname()[1], reason)
         self.assertEqual(self.client(daemon).blocks([blocks[1].digest]), [blocks[1].raw])
         wait_until(lambda: daemon.rpc('getconnectioncount') == 1)
+
+    def test_of_version_and_verack_the_first_counts(self):
+        daemon, _, blocks = self.filled(2)
+        peer = self.client(daemon)
+        for _ in range(100):
+            peer.send('version', version_payload(0, 0, 209))
+            peer.send('verack')
+        peer.synchronize()
+        self.assertEqual(peer.blocks([blocks[1].digest]), [blocks[1].raw])
+        row, = daemon.rpc('getpeerinfo')
+        self.assertEqual(row['version'], 70016)
 
     def test_slow_handshakes_are_cut(self):
         daemon, _, _ = self.filled(1, '-peertimeout=1')

@@ -196,6 +196,28 @@ TEST_CASE("version is said when the peer's has come, and verack not before it co
     CHECK(fixture.reason.empty());
 }
 
+TEST_CASE("of version and verack the first counts, and later ones are passed over") {
+    InboundFixture fixture(1);
+    PeerVersion version;
+    version.protocol = 70015;
+    version.nonce = 1;
+    PeerVersion other = version;
+    other.protocol = 200;
+    other.nonce = 99;
+    fixture.say("version", encode_version(version));
+    fixture.say("version", encode_version(other));
+    fixture.say("verack");
+    const auto sent = fixture.wire.names();
+    fixture.say("verack");
+    fixture.say("version", encode_version(other));
+    fixture.say("version");
+    CHECK(fixture.reason.empty());
+    CHECK(fixture.wire.names() == sent);
+    CHECK(fixture.peer->row({}).protocol == 70015);
+    fixture.say("ping", encode_nonce(5));
+    CHECK(fixture.wire.names().back() == "pong");
+}
+
 TEST_CASE("a handshake that is not done in time ends") {
     const auto later = std::chrono::steady_clock::now() + 61s;
     InboundFixture silent;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "query/http_connection.hpp"
 
-#include <boost/asio/post.hpp>
-
 #include <algorithm>
 #include <ctime>
 #include <exception>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "query/http_server.hpp"
 
+#include "base/socket_address.hpp"
 #include "base/thread.hpp"
 #include "query/http_connection.hpp"
 
@@ -28,16 +29,8 @@ constexpr int kBacklog = 1024;
 constexpr std::chrono::milliseconds kAcceptRetry{100};  // out of descriptors
 constexpr std::chrono::milliseconds kCutGrace{500};
 
-IpAddress address_of(const asio::ip::address& address) {
-    return address.is_v4() ? IpAddress::from_v4(address.to_v4().to_bytes())
-                           : IpAddress::from_v6(address.to_v6().to_bytes());
-}
-
-std::string name_of(const tcp::endpoint& endpoint) {
-    error_code ignored;
-    const std::string address = endpoint.address().to_string(ignored);
-    return fmt::format(fmt::runtime(endpoint.address().is_v6() ? "[{}]:{}" : "{}:{}"), address,
-                       endpoint.port());
+SocketAddress address_of(const tcp::endpoint& endpoint) {
+    return SocketAddress::of(endpoint.data(), endpoint.size());
 }
 
 }  // namespace
@@ -115,14 +108,14 @@ Result<void> HttpServer::Impl::bind_address(const HttpEndpoint& endpoint, const 
         return fail(Errc::busy,
                     fmt::format("cannot listen for RPC on {}: the port is taken; is bitcoind using it? give "
                                 "-rpcport=<another port>",
-                                name_of(where)));
+                                address_of(where).text()));
     }
     if (error)
-        return fail(Errc::io,
-                    fmt::format("cannot listen for RPC on {}: {}", name_of(where), error.message()));
+        return fail(Errc::io, fmt::format("cannot listen for RPC on {}: {}", address_of(where).text(),
+                                          error.message()));
     const tcp::endpoint bound = acceptor->local_endpoint(error);
     if (first_port == 0) first_port = bound.port();
-    names.push_back(name_of(bound));
+    names.push_back(address_of(bound).text());
     MutexLock lock(accept_mutex);
     acceptors.push_back(std::move(acceptor));
     return {};
@@ -178,8 +171,9 @@ void HttpServer::Impl::await_client(tcp::acceptor& acceptor) {
 }
 
 void HttpServer::Impl::begin_connection(tcp::socket socket, const tcp::endpoint& peer) {
+    const SocketAddress client = address_of(peer);
     auto connection =
-        std::make_shared<HttpConnection>(std::move(socket), core, address_of(peer.address()), name_of(peer));
+        std::make_shared<HttpConnection>(std::move(socket), core, client.address, client.text());
     core.connections.add(connection.get(), connection);
     connection->start();
 }

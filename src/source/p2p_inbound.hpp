@@ -2,7 +2,7 @@
 #pragma once
 
 #include "source/p2p_framing.hpp"
-#include "source/p2p_listener.hpp"
+#include "source/p2p_inbound_connection.hpp"
 #include "source/p2p_requests.hpp"
 #include "source/p2p_traffic.hpp"
 

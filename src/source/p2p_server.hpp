@@ -10,6 +10,7 @@
 #include "chain/services.hpp"
 #include "primitives/chain_params.hpp"
 #include "source/p2p_inbound.hpp"
+#include "source/p2p_listener.hpp"
 #include "source/p2p_permissions.hpp"
 #include "source/p2p_upload.hpp"
 

@@ -35,10 +35,10 @@ constexpr std::size_t kReadBuffer = std::size_t{256} << 10;
 constexpr std::size_t kMostUnsent = std::size_t{8} << 20;
 /// Bytes that nobody acknowledges for so long end a connection: the network was cut.
 constexpr int kCutAfterMs = 60'000;
+constexpr const char* kKeptOut = "its address is banned here: listbanned shows the ban, setban removes it";
 
-std::string name_of(const tcp::endpoint& endpoint) {
-    error_code ignored;
-    return PeerAddress{endpoint.address().to_string(ignored), endpoint.port()}.text();
+SocketAddress socket_address(const tcp::endpoint& endpoint) {
+    return SocketAddress::of(endpoint.data(), endpoint.size());
 }
 
 std::vector<tcp::endpoint> endpoints_of(const FoundHost& found, std::uint16_t port) {
@@ -129,15 +129,13 @@ void Link::find(const PeerNetwork::Poster& post) {
 void Link::connect(const std::vector<tcp::endpoint>& found) {
     const auto allowed = [self = shared_from_this()](const error_code&, const tcp::endpoint& next) {
         if (self->ended_) return false;
-        const auto address = IpAddress::parse(next.address().to_string());
-        self->kept_out_ = address && !self->handlers_.allowed(*address);
+        self->kept_out_ = !self->handlers_.allowed(socket_address(next).address);
         return !self->kept_out_;
     };
     const auto made = [self = shared_from_this()](const error_code& error, const auto&) {
         if (self->ended_) return;
         if (!error) return self->connected();
-        if (error == asio::error::not_found && self->kept_out_)
-            return self->fail("its address is banned here: listbanned shows the ban, setban removes it");
+        if (error == asio::error::not_found && self->kept_out_) return self->fail(kKeptOut);
         if (error == asio::error::connection_refused) {
             return self->fail(
                 "connection refused: no node listens there; is it running, and with -listen=1? (One that was "
@@ -160,7 +158,9 @@ void Link::connected() {
     const tcp::endpoint local = socket_.local_endpoint(error);
     const tcp::endpoint remote = socket_.remote_endpoint(error);
     if (error) return fail(error.message());
-    handlers_.connected(name_of(local), name_of(remote));
+    // It may have been banned while it was called.
+    if (!handlers_.allowed(socket_address(remote).address)) return fail(kKeptOut);
+    handlers_.connected(socket_address(local), socket_address(remote));
     read();
     write();
 }
@@ -309,11 +309,11 @@ PeerNetwork::~PeerNetwork() {
 
 void PeerNetwork::start() {
     impl_->thread =
+        start_thread("p2p", [impl = impl_.get()](const std::stop_token&) { impl->context.run(); });
 }
 
 void PeerNetwork::start_ticking() {
     asio::post(impl_->context, [impl = impl_.get()] { impl->wait_for_tick(); });
-        start_thread("p2p", [impl = impl_.get()](const std::stop_token&) { impl->context.run(); });
 }
 
 void PeerNetwork::stop(std::function<void()> last) {

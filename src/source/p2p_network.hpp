@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/socket_address.hpp"
 #include "base/subnet.hpp"
 
 #include <blockpub/bytes.hpp>
@@ -36,9 +37,10 @@ class PeerConnection {
     /// All are called on the network's thread, never from within a call of the connection, and not after it
     /// is destroyed.
     struct Handlers {
-        /// Whether a connection may be made to an address that the host has.
+        /// Whether a connection with an address of the host is allowed: asked before one is made, and when it
+        /// has been made.
         std::function<bool(const IpAddress&)> allowed;
-        std::function<void(std::string local, std::string remote)> connected;
+        std::function<void(const SocketAddress& local, const SocketAddress& remote)> connected;
         std::function<void(ByteSpan)> received;
         /// It could not be made, or has ended: one clause that says why, and whether the peer did what no
         /// honest one does. The last call.
@@ -63,11 +65,11 @@ class PeerNetwork {
     PeerNetwork(const PeerNetwork&) = delete;
     PeerNetwork& operator=(const PeerNetwork&) = delete;
 
-    void start();
-    /// Ends the thread; what was posted and has not run never will. `last` runs on the thread as its last
     /// What is posted runs from here on.
-    /// work: what belongs to it ends there. Repeated calls do nothing.
+    void start();
     void start_ticking();
+    /// Ends the thread; what was posted and has not run never will. `last` runs on the thread as its last
+    /// work: what belongs to it ends there. Repeated calls do nothing.
     void stop(std::function<void()> last);
 
     /// Runs a function on the thread, soon. Copies may outlive the network: then nothing happens.

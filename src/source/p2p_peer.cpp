@@ -42,17 +42,17 @@ Peer::Peer(std::uint32_t number, PeerAddress address, const ChainParams& params,
 void Peer::call() {
     ++session_number_;
     connection_ = host_.dial(
-        address_,
-        {.allowed = [this](const IpAddress& address) { return host_.allows(address); },
-         .connected = [this](std::string local,
-                             std::string remote) { connected(std::move(local), std::move(remote)); },
-         .received = [this](ByteSpan bytes) { received(bytes); },
-         .closed = [this](const std::string& reason, bool faulty) { closed(reason, faulty); }});
+        address_, {.allowed = [this](const IpAddress& address) { return host_.allows(address); },
+                   .connected = [this](const SocketAddress& local,
+                                       const SocketAddress& remote) { connected(local, remote); },
+                   .received = [this](ByteSpan bytes) { received(bytes); },
+                   .closed = [this](const std::string& reason, bool faulty) { closed(reason, faulty); }});
 }
 
-void Peer::connected(std::string local, std::string remote) {
-    local_ = std::move(local);
-    remote_ = std::move(remote);
+void Peer::connected(const SocketAddress& local, const SocketAddress& remote) {
+    local_ = local.text();
+    remote_ = remote.text();
+    remote_address_ = remote.address;
     connected_at_ = host_.now_seconds();
     last_sent_ = last_received_ = last_block_ = last_transaction_ = 0;
     fee_filter_.reset();
@@ -117,6 +117,7 @@ void Peer::end(const std::string& reason, Blame blame) {
     remote_.clear();
     ++session_number_;
     host_.connection_ended(blame);
+    remote_address_.reset();
     if (blame == Blame::nobody) {
         log_.info("Peer {}: disconnected: {}", name_, reason);
     } else {
@@ -208,11 +209,6 @@ void Peer::update_pause() {
         if (headers_) headers_->resume(now);
     }
     connection_->pause(pause);
-}
-
-std::optional<IpAddress> Peer::remote_address() const {
-    const auto remote = PeerAddress::parse(remote_, 0);
-    return remote ? IpAddress::parse(remote->host) : std::nullopt;
 }
 
 const HeaderDesk::Point* Peer::best() const {

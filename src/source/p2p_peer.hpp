@@ -128,7 +128,7 @@ class Peer final : private PeerSessionHost, private HeaderSyncHost {
     /// The other end of the connection; empty before there is one.
     [[nodiscard]] const std::string& remote() const& { return remote_; }
     /// Its address. Nothing where there is none.
-    [[nodiscard]] std::optional<IpAddress> remote_address() const;
+    [[nodiscard]] const std::optional<IpAddress>& remote_address() const& { return remote_address_; }
     /// The peer's last header that is in the tree; null before there is one.
     [[nodiscard]] const HeaderDesk::Point* best() const;
     [[nodiscard]] std::optional<Height> presync_height() const;
@@ -157,7 +157,7 @@ class Peer final : private PeerSessionHost, private HeaderSyncHost {
     /// What is called again soon is worth it, and why it ended is told again.
     void note_news();
     void call();
-    void connected(std::string local, std::string remote);
+    void connected(const SocketAddress& local, const SocketAddress& remote);
     void received(ByteSpan bytes);
     void closed(const std::string& reason, bool faulty);
     void end(const std::string& reason, Blame blame);
@@ -195,6 +195,7 @@ class Peer final : private PeerSessionHost, private HeaderSyncHost {
     // Of the session, for people.
     std::string local_;
     std::string remote_;
+    std::optional<IpAddress> remote_address_;
     std::int64_t connected_at_ = 0;
     std::int64_t last_sent_ = 0;
     std::int64_t last_received_ = 0;

@@ -2,6 +2,7 @@
 #include "source/p2p_inbound.hpp"
 
 #include "source/p2p_messages.hpp"
+#include "source/p2p_peer_row.hpp"
 #include "source/p2p_permissions.hpp"
 
 #include <fmt/format.h>
@@ -288,29 +289,25 @@ void InboundPeer::end(const std::string& reason, bool fault) {
 }
 
 PeerRow InboundPeer::row(Time now) const {
-    PeerRow row;
-    row.number = number_;
-    row.address = connection_->remote();
-    row.local_address = connection_->local();
-    row.v6 = !connection_->address().is_v4();
-    row.routable = connection_->address().is_routable();
+    PeerSessionStats stats{.ping = ping_,
+                           .least_ping = least_ping_,
+                           .ping_under_way = {},
+                           .fee_filter = manners_.taste.fee_filter};
+    if (ping_nonce_ != 0) stats.ping_under_way = duration_cast<microseconds>(now - last_ping_);
+    PeerRow row = make_peer_row({.number = number_,
+                                 .name = connection_->remote(),
+                                 .local = connection_->local(),
+                                 .address = connection_->address(),
+                                 .version = version_,
+                                 .traffic = traffic_,
+                                 .stats = stats,
+                                 .connected_at = connected_at_,
+                                 .last_sent = last_sent_,
+                                 .last_received = last_received_});
     row.inbound = true;
     row.relays_transactions = manners_.relay;
     row.wants_headers = manners_.wants_headers;
     row.permissions = permission_names(manners_.permissions);
-    row.services = version_.services;
-    row.protocol = version_.protocol;
-    row.user_agent = version_.user_agent;
-    row.start_height = version_.start_height;
-    row.time_offset = version_.time > 0 ? version_.time - connected_at_ : 0;
-    row.connected_at = connected_at_;
-    row.last_sent = last_sent_;
-    row.last_received = last_received_;
-    traffic_.show(row);
-    row.ping = ping_;
-    row.least_ping = least_ping_;
-    if (ping_nonce_ != 0) row.ping_under_way = duration_cast<microseconds>(now - last_ping_);
-    row.fee_filter = manners_.taste.fee_filter;
     if (requests_.peers_tip()) row.synced_headers = requests_.peers_tip()->height.value;
     return row;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "source/p2p_peer.hpp"
 
+#include "source/p2p_peer_row.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -115,9 +117,9 @@ void Peer::end(const std::string& reason, Blame blame) {
     connection_.reset();
     local_.clear();
     remote_.clear();
+    remote_address_.reset();
     ++session_number_;
     host_.connection_ended(blame);
-    remote_address_.reset();
     if (blame == Blame::nobody) {
         log_.info("Peer {}: disconnected: {}", name_, reason);
     } else {
@@ -232,32 +234,21 @@ PeerList::Totals Peer::totals() const {
 }
 
 PeerRow Peer::row(Time now) const {
-    const PeerVersion& peer = *session_->peer();
-    const PeerSessionStats stats = session_->stats(now);
-    PeerRow row;
-    row.number = number_;
-    row.address = name_;
-    row.local_address = local_;
-    row.v6 = remote_.starts_with('[');
-    if (const auto address = remote_address()) row.routable = address->is_routable();
-    row.services = peer.services;
-    row.protocol = peer.protocol;
-    row.user_agent = peer.user_agent;
-    row.start_height = peer.start_height;
-    row.time_offset = peer.time > 0 ? peer.time - connected_at_ : 0;
-    row.connected_at = connected_at_;
-    row.last_sent = last_sent_;
-    row.last_received = last_received_;
+    PeerRow row = make_peer_row({.number = number_,
+                                 .name = name_,
+                                 .local = local_,
+                                 .address = *remote_address_,
+                                 .version = *session_->peer(),
+                                 .traffic = session_->traffic(),
+                                 .stats = session_->stats(now),
+                                 .connected_at = connected_at_,
+                                 .last_sent = last_sent_,
+                                 .last_received = last_received_});
     row.last_block = last_block_;
     row.last_transaction = last_transaction_;
     row.relays_transactions = relays();
     row.compact_to = compact_asked_;
     row.compact_from = compact_wanted_;
-    session_->traffic().show(row);
-    row.ping = stats.ping;
-    row.least_ping = stats.least_ping;
-    row.ping_under_way = stats.ping_under_way;
-    row.fee_filter = stats.fee_filter;
     if (const auto presync = presync_height()) row.presynced_headers = presync->value;
     if (const HeaderDesk::Point* const last = best()) row.synced_headers = last->height.value;
     return row;

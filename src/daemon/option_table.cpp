@@ -115,7 +115,9 @@ constexpr OptionSpec kOptions[] = {
      "Give permissions to the peers that come from an address or a network, such as 1.2.3.0/24; names as for "
      "-whitebind (may be repeated)"},
     {"maxconnections", "<n>", peers, integer,
-     "Peers that may be connected here at once; further ones are refused (default: 125)", 0, 1 << 16},
+     "Peers that may be connected here at once; a further one takes the place of the least settled, or is "
+     "refused (default: 125)",
+     0, 1 << 16},
     {"maxuploadtarget", "<n>", peers, text,
      "Bytes that peers should get in 24 hours, in MiB or with a unit k, K, m, M, g, G, t or T (lower case "
      "counts thousands, "

@@ -75,6 +75,7 @@ class InboundPeer final : private RequestHost {
 
     [[nodiscard]] std::uint32_t number() const { return number_; }
     [[nodiscard]] bool ready() const { return stage_ == Stage::ready; }
+    [[nodiscard]] bool ended() const { return stage_ == Stage::ended; }
     [[nodiscard]] bool wants_transactions() const { return ready() && manners_.relay; }
     [[nodiscard]] const InboundConnection& connection() const { return *connection_; }
     [[nodiscard]] std::uint32_t permissions() const { return options_.permissions; }

@@ -21,7 +21,7 @@ enum PeerPermissions : std::uint32_t {
     kForceRelayPermission = 1U << 2 | kRelayPermission,
     kMempoolPermission = 1U << 5,                      ///< may ask for the whole mempool
     kDownloadPermission = 1U << 6,                     ///< is not held to -maxuploadtarget
-    kNoBanPermission = 1U << 4 | kDownloadPermission,  ///< bans do not concern it
+    kNoBanPermission = 1U << 4 | kDownloadPermission,  ///< bans do not concern it, and its place is its own
     kAddrPermission = 1U << 7,                         ///< shown alone: no addresses are told
     kImplicitPermissions =                             ///< where none is named
     kDownloadPermission | kNoBanPermission | kMempoolPermission | kRelayPermission,

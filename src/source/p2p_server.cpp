@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "source/p2p_server.hpp"
 
+#include "source/p2p_eviction.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -82,6 +84,27 @@ bool P2pServer::is_banned(const InboundConnection& connection, std::uint32_t per
            options_.bans->contains(connection.address());
 }
 
+bool P2pServer::make_room(const InboundConnection& newcomer, std::uint32_t permissions) {
+    if (peers_.size() < options_.max_peers) return true;
+    std::vector<SeatedPeer> here;
+    for (const auto& [number, peer] : peers_) {
+        if (peer->ended()) continue;
+        here.push_back({.number = number,
+                        .address = peer->connection().address(),
+                        .ready = peer->ready(),
+                        .safe = has_permission(peer->permissions(), kNoBanPermission)});
+    }
+    if (here.size() < options_.max_peers) return true;
+    const auto evicted =
+        peer_to_evict(std::move(here), newcomer.address(), has_permission(permissions, kNoBanPermission));
+    if (!evicted) return false;
+    InboundPeer& peer = *peers_.at(*evicted);
+    note(fmt::format("Peer {} came, and {} are here already (-maxconnections): {} has to go for it",
+                     newcomer.remote(), options_.max_peers, peer.connection().remote()));
+    peer.end("another has its place", false);
+    return true;
+}
+
 void P2pServer::accepted(std::unique_ptr<InboundConnection> connection) {
     std::uint32_t permissions = connection->permissions();
     for (const WhitelistedPeers& listed : options_.whitelist) {
@@ -93,9 +116,10 @@ void P2pServer::accepted(std::unique_ptr<InboundConnection> connection) {
     if (is_banned(*connection, permissions)) {
         return note(fmt::format("Peer {} came and is banned: refused", name));
     }
-    if (peers_.size() >= options_.max_peers) {
-        return note(fmt::format("Peer {} came, and {} are here already (-maxconnections): refused", name,
-                                peers_.size()));
+    if (!make_room(*connection, permissions)) {
+        return note(fmt::format(
+            "Peer {} came, and the {} that are here stay (-maxconnections, -whitelist=noban@): refused", name,
+            options_.max_peers));
     }
     const std::uint32_t number = next_number_++;
     const auto place = peers_

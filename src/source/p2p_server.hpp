@@ -30,7 +30,7 @@
 namespace blockpub {
 
 struct PeerServerOptions {
-    std::size_t max_peers = 125;  ///< further ones are refused
+    std::size_t max_peers = 125;  ///< for a further one another has to go, or it is refused
     std::vector<WhitelistedPeers> whitelist;
     std::uint64_t upload_target = 0;  ///< bytes in a day; 0: no limit
     std::chrono::milliseconds peer_timeout{60'000};
@@ -102,6 +102,8 @@ class P2pServer final : public PeerList, private InboundHost {
     void peer_ended(InboundPeer& peer, const std::string& reason, bool fault) override;
 
     [[nodiscard]] bool is_banned(const InboundConnection& connection, std::uint32_t permissions) const;
+    /// Result: false where the newcomer cannot have a place.
+    [[nodiscard]] bool make_room(const InboundConnection& newcomer, std::uint32_t permissions);
     void accepted(std::unique_ptr<InboundConnection> connection);
     void tick();
     void wake();

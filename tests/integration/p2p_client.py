@@ -36,11 +36,14 @@ def headers_of(payload):
 class PeerClient:
     """One connection. `before_verack`: what it says of itself (wtxidrelay, …)."""
 
-    def __init__(self, port, protocol=70016, relay=True, before_verack=(), shake_hands=True, nonce=1, receive_buffer=None):
+    def __init__(self, port, protocol=70016, relay=True, before_verack=(), shake_hands=True, nonce=1, receive_buffer=None,
+                 source=None):
         self.sock = socket.socket()
         self.sock.settimeout(harness.seconds(20))
         if receive_buffer:
             self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        if source:
+            self.sock.bind((source, 0))
         self.sock.connect(('127.0.0.1', port))
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.buffer, self.names = b'', []

@@ -362,6 +362,13 @@ class Indexers(ServingTest):
         self.client(daemon, shake_hands=False).wait_end()
         self.wait_log(daemon, 'came and is banned: refused')
         daemon.rpc('clearbanned')
+        # One that is still shaking hands has to go, too.
+        early = self.client(daemon, shake_hands=False)
+        early.send('version', version_payload(0))
+        early.expect('version')
+        daemon.rpc('setban', '127.0.0.1', 'add')
+        early.wait_end()
+        daemon.rpc('clearbanned')
         fourth = self.client(daemon)
         daemon.rpc('setnetworkactive', False)
         fourth.wait_end()
@@ -391,15 +398,55 @@ class Indexers(ServingTest):
 
 
 class Limits(ServingTest):
-    def test_more_peers_than_allowed_are_refused(self):
-        daemon, _, blocks = self.filled(1, '-maxconnections=2')
-        peers = [self.client(daemon) for _ in range(2)]
-        late = self.client(daemon, shake_hands=False)
-        late.wait_end()
-        self.wait_log(daemon, 'and 2 are here already (-maxconnections): refused')
-        peers.pop().close()
+    def test_a_full_house_gives_up_who_is_least_settled(self):
+        daemon, _, blocks = self.filled(1, '-maxconnections=4')
+        old = [self.client(daemon, source=f'127.{i}.0.1') for i in range(2)]
+        young = [self.client(daemon, source='127.7.0.1') for _ in range(2)]
+        wait_until(lambda: daemon.rpc('getconnectioncount') == 4)
+        # Of those that came last the last, and what takes its place is the last then.
+        other = self.client(daemon, source='127.8.0.1')
+        young.pop().wait_end()
+        self.wait_log(daemon, 'and 4 are here already (-maxconnections): 127.7.0.1:', 'has to go for it')
+        # Who does not shake hands goes before all others.
+        silent = self.client(daemon, source='127.9.0.1', shake_hands=False)
+        other.wait_end()
+        last = self.client(daemon, source='127.10.0.1')
+        silent.wait_end()
+        for peer in (*old, *young, last):
+            self.assertEqual(peer.headers([GENESIS]), [blocks[1].raw[:80]])
+        self.assertEqual(daemon.rpc('getconnectioncount'), 4)
+
+    def test_a_crowd_of_one_network_pushes_out_itself(self):
+        daemon, _, blocks = self.filled(1, '-maxconnections=4')
+        old = [self.client(daemon, source=f'127.{i}.0.1') for i in range(2)]
+        self.client(daemon, source='127.7.0.1')
+        guest = self.client(daemon, source='127.8.0.1')
+        wait_until(lambda: daemon.rpc('getconnectioncount') == 4)
+        for i in range(50):
+            self.client(daemon, source=f'127.7.1.{i + 1}')
+        for peer in (*old, guest):
+            self.assertEqual(peer.headers([GENESIS]), [blocks[1].raw[:80]])
+
+    def test_who_has_noban_has_a_place(self):
+        daemon, _, blocks = self.filled(1, '-maxconnections=2', '-whitelist=noban@127.9.0.0/16')
+        stranger = self.client(daemon, source='127.1.0.1')
+        own = self.client(daemon, source='127.9.0.1')
+        wait_until(lambda: daemon.rpc('getconnectioncount') == 2)
+        # The only one that could go is settled.
+        self.client(daemon, source='127.2.0.1', shake_hands=False).wait_end()
+        self.wait_log(daemon, 'Peer 127.2.0.1:', 'came, and the 2 that are here stay', 'refused')
+        stranger.synchronize()
+        # But not for the operator's own.
+        second = self.client(daemon, source='127.9.0.2')
+        stranger.wait_end()
+        for source in ('127.1.0.1', '127.9.0.3'):
+            self.client(daemon, source=source, shake_hands=False).wait_end()
+        for peer in (own, second):
+            self.assertEqual(peer.headers([GENESIS]), [blocks[1].raw[:80]])
+        # A place that is given up is free.
+        own.close()
         wait_until(lambda: daemon.rpc('getconnectioncount') == 1)
-        self.assertEqual(self.client(daemon).headers([GENESIS]), [blocks[1].raw[:80]])
+        self.client(daemon, source='127.1.0.1').synchronize()
 
     def test_blocks_of_long_ago_are_kept_back_beyond_the_upload_target(self):
         """144 blocks of 4 MB a day are kept free for what is new: a target below that leaves history none."""

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "base/ban_list.hpp"
+#include "base/saturating.hpp"
 #include "query/rpc_context.hpp"
 #include "query/rpc_dispatch.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -48,10 +50,10 @@ std::expected<std::int64_t, RpcError> end_of_ban(const RpcContext& context, cons
     const bool absolute = call.arguments[3].is_true();
     if (absolute && time < now)
         return rpc_fail(RpcCode::invalid_parameter, "Error: Absolute timestamp is in the past");
-    if (time <= 0) return now + context.ban_time.count();
+    if (time <= 0) return saturating_add(now, context.ban_time.count());
     if (absolute) return time;
     constexpr std::int64_t kForEver = std::int64_t{1} << 52;  // any JSON reader takes it
-    return time > kForEver - now ? kForEver : now + time;
+    return std::min(saturating_add(now, time), kForEver);
 }
 
 RpcOutcome set_ban(const RpcContext& context, const RpcCall& call) {
@@ -94,8 +96,8 @@ RpcOutcome list_banned(const RpcContext& context, const RpcCall& call) {
         out.member("address", std::string_view(ban.subnet.text()));
         out.member("ban_created", ban.created);
         out.member("banned_until", ban.until);
-        out.member("ban_duration", ban.until - ban.created);
-        out.member("time_remaining", ban.until - now);
+        out.member("ban_duration", saturating_subtract(ban.until, ban.created));
+        out.member("time_remaining", saturating_subtract(ban.until, now));
         out.end_object();
     }
     out.end_array();

@@ -9,13 +9,13 @@ namespace blockpub {
 BanList::BanList(const std::vector<Ban>& bans, const Clock& clock, Save save)
     : clock_(clock), save_(std::move(save)) {
     const MutexLock lock(mutex_);
-    for (const Ban& ban : bans) bans_.insert_or_assign(ban.subnet, ban);
+    for (const Ban& ban : bans) bans_.insert_or_assign(ban.target, ban);
 }
 
 std::vector<BanList::Ban> BanList::bans() const {
     const MutexLock lock(mutex_);
     std::vector<Ban> out;
-    for (const auto& [subnet, ban] : bans_) {
+    for (const auto& [target, ban] : bans_) {
         if (in_force(ban)) out.push_back(ban);
     }
     return out;
@@ -27,26 +27,26 @@ bool BanList::contains(const IpAddress& address) const {
         bans_, [&](const auto& entry) { return entry.first.contains(address) && in_force(entry.second); });
 }
 
-bool BanList::contains(const Subnet& subnet) const {
+bool BanList::contains(const BanTarget& target) const {
     const MutexLock lock(mutex_);
-    const auto found = bans_.find(subnet);
+    const auto found = bans_.find(target);
     return found != bans_.end() && in_force(found->second);
 }
 
-Result<void> BanList::add(const Subnet& subnet, std::int64_t until) {
+Result<void> BanList::add(const BanTarget& target, std::int64_t until) {
     {
         const MutexLock lock(mutex_);
-        Ban& ban = bans_[subnet];
+        Ban& ban = bans_[target];
         if (in_force(ban) && ban.until >= until) return {};
-        ban = {.subnet = subnet, .created = clock_.now_seconds(), .until = until};
+        ban = {.target = target, .created = clock_.now_seconds(), .until = until};
     }
     return save();
 }
 
-Result<bool> BanList::remove(const Subnet& subnet) {
+Result<bool> BanList::remove(const BanTarget& target) {
     {
         const MutexLock lock(mutex_);
-        const auto found = bans_.find(subnet);
+        const auto found = bans_.find(target);
         if (found == bans_.end()) return false;
         const bool counted = in_force(found->second);
         bans_.erase(found);

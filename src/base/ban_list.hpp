@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/ban_target.hpp"
 #include "base/clock.hpp"
 #include "base/mutex.hpp"
 #include "base/subnet.hpp"
@@ -23,7 +24,7 @@ namespace blockpub {
 class BanList {
  public:
     struct Ban {
-        Subnet subnet;
+        BanTarget target;
         std::int64_t created = 0;
         std::int64_t until = 0;
         friend bool operator==(const Ban&, const Ban&) = default;
@@ -33,17 +34,17 @@ class BanList {
     /// `save` is called from one thread at a time.
     BanList(const std::vector<Ban>& bans, const Clock& clock, Save save);
 
-    /// Those in force, in the order of their subnets.
+    /// Those in force, in the order of their targets.
     [[nodiscard]] std::vector<Ban> bans() const BLOCKPUB_EXCLUDES(mutex_);
-    /// Whether an address is in one of the subnets.
+    /// Whether an address is in one of the networks.
     [[nodiscard]] bool contains(const IpAddress& address) const BLOCKPUB_EXCLUDES(mutex_);
-    /// Whether just this subnet is banned.
-    [[nodiscard]] bool contains(const Subnet& subnet) const BLOCKPUB_EXCLUDES(mutex_);
+    /// Whether just this target is banned.
+    [[nodiscard]] bool contains(const BanTarget& target) const BLOCKPUB_EXCLUDES(mutex_);
 
-    /// From now on. Of two bans of a subnet the later end counts.
-    Result<void> add(const Subnet& subnet, std::int64_t until) BLOCKPUB_EXCLUDES(mutex_, save_mutex_);
-    /// Result: whether there was a ban of just this subnet.
-    [[nodiscard]] Result<bool> remove(const Subnet& subnet) BLOCKPUB_EXCLUDES(mutex_, save_mutex_);
+    /// From now on. Of two bans of a target the later end counts.
+    Result<void> add(const BanTarget& target, std::int64_t until) BLOCKPUB_EXCLUDES(mutex_, save_mutex_);
+    /// Result: whether there was a ban of just this target.
+    [[nodiscard]] Result<bool> remove(const BanTarget& target) BLOCKPUB_EXCLUDES(mutex_, save_mutex_);
     Result<void> clear() BLOCKPUB_EXCLUDES(mutex_, save_mutex_);
 
  private:
@@ -53,7 +54,7 @@ class BanList {
     const Clock& clock_;
     const Save save_;
     mutable Mutex mutex_;
-    std::map<Subnet, Ban> bans_ BLOCKPUB_GUARDED_BY(mutex_);
+    std::map<BanTarget, Ban> bans_ BLOCKPUB_GUARDED_BY(mutex_);
     Mutex save_mutex_;  // before mutex_: the file never goes back to an older list
 };
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -76,6 +77,16 @@ constexpr std::string_view kNotRoutable[] = {"0.0.0.0/8",
                                              "fc00::/7",
                                              "fe80::/64"};
 
+/// Unspecified, of no network, for documentation (RFC 3849), and what bitcoind makes its own names of: those
+/// of DNS seeds, and the Tor addresses of old.
+constexpr std::string_view kInvalid[] = {
+    "0.0.0.0", "255.255.255.255", "::", "2001:db8::/32", "fd6b:88c0:8724::/48", "fd87:d87e:eb43::/48"};
+
+bool is_in(const IpAddress& address, std::span<const std::string_view> networks) {
+    return std::ranges::any_of(networks,
+                               [&](std::string_view text) { return Subnet::parse(text)->contains(address); });
+}
+
 /// The longest run of zeros, of two groups at least: where it begins, and how long it is.
 std::pair<std::size_t, std::size_t> longest_zeros(const std::array<unsigned, 8>& groups) {
     std::pair<std::size_t, std::size_t> best{groups.size(), 1};
@@ -106,8 +117,11 @@ std::optional<unsigned> mask_bits(const IpAddress& mask) {
 }  // namespace
 
 bool IpAddress::is_routable() const {
-    return std::ranges::none_of(
-        kNotRoutable, [this](std::string_view text) { return Subnet::parse(text)->contains(*this); });
+    return !is_in(*this, kNotRoutable);
+}
+
+bool IpAddress::is_valid() const {
+    return !is_in(*this, kInvalid);
 }
 
 std::string IpAddress::text() const {

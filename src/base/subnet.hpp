@@ -26,6 +26,9 @@ class IpAddress {
     [[nodiscard]] bool is_loopback() const;
     /// 0.0.0.0 or ::
     [[nodiscard]] bool is_any() const;
+    /// Whether it can be that of a machine. Source: Bitcoin Core v28.1 src/netaddress.cpp, whose setban takes
+    /// no others.
+    [[nodiscard]] bool is_valid() const;
     /// Whether machines all over the world can be called by such addresses: not in private networks, not
     /// local, not set aside for documentation or other ends.
     [[nodiscard]] bool is_routable() const;
@@ -54,6 +57,7 @@ class Subnet {
     [[nodiscard]] static Result<Subnet> parse(std::string_view text);
     /// The one address.
     [[nodiscard]] static Subnet of(const IpAddress& address);
+    [[nodiscard]] bool is_one_address() const { return prefix_ == (network_.is_v4() ? 32U : 128U); }
     /// Its first address.
     [[nodiscard]] const IpAddress& network() const& { return network_; }
     [[nodiscard]] bool contains(const IpAddress& address) const;

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -39,9 +40,18 @@ Result<std::optional<BanList::Ban>> decode_entry(JsonValue entry) {
     const auto address = entry.find("address");
     if (!created || !until || !address || !address->is_string())
         return fail(Errc::corrupt, "an entry lacks ban_created, banned_until or address");
-    const auto subnet = Subnet::parse(address->text());
-    if (!subnet) return std::nullopt;
-    return BanList::Ban{.subnet = *subnet, .created = *created, .until = *until};
+    auto target = BanTarget::parse(address->text());
+    if (!target) return std::nullopt;
+    return BanList::Ban{.target = std::move(*target), .created = *created, .until = *until};
+}
+
+/// A single address that may be of CJDNS is written without its prefix length: with one bitcoind, where it
+/// reaches CJDNS, takes it for nothing that it knows.
+std::string text_in_file(const BanTarget& target) {
+    const Subnet* const subnet = target.subnet();
+    const bool cjdns = subnet != nullptr && subnet->is_one_address() && !subnet->network().is_v4() &&
+                       subnet->network().bytes()[0] == 0xfc;
+    return cjdns ? subnet->network().text() : target.text();
 }
 
 Result<std::string> read_text(const fs::path& path) {
@@ -78,7 +88,7 @@ std::string encode(const std::vector<BanList::Ban>& bans) {
         out.member("version", kVersion);
         out.member("ban_created", ban.created);
         out.member("banned_until", ban.until);
-        out.member("address", std::string_view(ban.subnet.text()));
+        out.member("address", std::string_view(text_in_file(ban.target)));
         out.end_object();
     }
     out.end_array();

@@ -16,7 +16,7 @@ namespace blockpub {
 namespace ban_file {
 
 [[nodiscard]] std::string encode(const std::vector<BanList::Ban>& bans);
-/// Entries of a later version, and of networks that are not known here, are left out.
+/// Entries of a later version, and what is no address that bitcoind knows, are left out as bitcoind does.
 /// Errors: corrupt.
 [[nodiscard]] Result<std::vector<BanList::Ban>> decode(std::string text);
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace blockpub {
 
@@ -18,19 +19,25 @@ std::unexpected<RpcError> no_ban_list() {
     return rpc_fail(RpcCode::database_error, "Error: Ban database not loaded");
 }
 
-/// With or without the brackets of an IPv6 address.
-std::expected<Subnet, RpcError> subnet_argument(std::string_view text) {
+/// With or without the brackets of an IPv6 address. A network may begin with any address; a single one must
+/// be that of a machine.
+std::expected<BanTarget, RpcError> target_argument(std::string_view text) {
     std::string plain(text);
-    if (const std::size_t end = plain.find(']'); plain.starts_with('[') && end != std::string::npos)
-        plain = plain.substr(1, end - 1) + plain.substr(end + 1);
-    auto subnet = Subnet::parse(plain);
-    if (!subnet) return rpc_fail(RpcCode::client_invalid_ip_or_subnet, "Error: Invalid IP/Subnet");
-    return *subnet;
+    if (const std::size_t end = plain.find(']'); plain.starts_with('[') && end != std::string::npos) {
+        const std::string rest = plain.substr(end + 1);
+        if (rest.empty() || rest.starts_with('/')) plain = plain.substr(1, end - 1) + rest;
+    }
+    auto target = BanTarget::parse(plain);
+    const bool one = plain.find('/') == std::string::npos;
+    const bool valid = target && !(one && target->subnet() && !target->subnet()->network().is_valid());
+    if (!valid) return rpc_fail(RpcCode::client_invalid_ip_or_subnet, "Error: Invalid IP/Subnet");
+    return std::move(*target);
 }
 
-bool is_banned(const BanList& bans, std::string_view text, const Subnet& subnet) {
-    if (text.find('/') != std::string_view::npos) return bans.contains(subnet);
-    return bans.contains(subnet.network());
+bool is_banned(const BanList& bans, std::string_view text, const BanTarget& target) {
+    const bool one = text.find('/') == std::string_view::npos;
+    return one && target.subnet() != nullptr ? bans.contains(target.subnet()->network())
+                                             : bans.contains(target);
 }
 
 /// What a change of the list is worth when it cannot be saved: it holds, and ends with the process.
@@ -62,18 +69,18 @@ RpcOutcome set_ban(const RpcContext& context, const RpcCall& call) {
     if (command != "add" && command != "remove")
         return rpc_fail(RpcCode::misc_error, help_page(*call.methods.find("setban")));
     if (context.bans == nullptr) return no_ban_list();
-    const auto subnet = subnet_argument(text);
-    if (!subnet) return std::unexpected(subnet.error());
+    const auto target = target_argument(text);
+    if (!target) return std::unexpected(target.error());
     if (command == "add") {
-        if (is_banned(*context.bans, text, *subnet))
+        if (is_banned(*context.bans, text, *target))
             return rpc_fail(RpcCode::client_node_already_added, "Error: IP/Subnet already banned");
         const auto end = end_of_ban(context, call);
         if (!end) return std::unexpected(end.error());
-        const auto added = context.bans->add(*subnet, *end);
+        const auto added = context.bans->add(*target, *end);
         if (context.peer_control != nullptr) (void)context.peer_control->bans_changed();
         if (!added) return not_saved(added.error());
     } else {
-        const auto removed = context.bans->remove(*subnet);
+        const auto removed = context.bans->remove(*target);
         if (removed && !*removed) {
             return rpc_fail(
                 RpcCode::client_invalid_ip_or_subnet,
@@ -93,7 +100,7 @@ RpcOutcome list_banned(const RpcContext& context, const RpcCall& call) {
     out.begin_array();
     for (const BanList::Ban& ban : context.bans->bans()) {
         out.begin_object();
-        out.member("address", std::string_view(ban.subnet.text()));
+        out.member("address", std::string_view(ban.target.text()));
         out.member("ban_created", ban.created);
         out.member("banned_until", ban.until);
         out.member("ban_duration", saturating_subtract(ban.until, ban.created));

@@ -688,6 +688,11 @@ def ban_files():
         "netmask": '{"banned_nets": [%s]}' % (entry % "1.2.3.4/255.255.0.0"),
         "twice": '{"banned_nets": [%s, %s]}' % (entry % "1.2.3.4/32", entry % "1.2.3.4/32"),
         "other-network": '{"banned_nets": [%s]}' % (entry % "abc.onion"),
+        "names": '{"banned_nets": [%s, %s]}' % (entry % ("pg6mmjiyjmcrsslvykfwnntlaru7p5svn6y2ymmju6nubxndf4pscryd" ".onion"),
+                                                entry % ("UKEU3K5oycgaauneqgtnvselmt4yemvoilkln7jpvamvfx7dnkdq" ".b32.I2P")),
+        "cjdns": '{"banned_nets": [%s, %s]}' % (entry % "fc00:1:2::3", entry % "fc00:1:2::3/128"),
+        "wide": '{"banned_nets": [{"version": 1, "ban_created": -9223372036854775808, "banned_until": 9223372036854775807, '
+                '"address": "0.0.0.0/0"}]}',
         "other-version": '{"banned_nets": [{"version": 2}]}',
         "fraction": '{"banned_nets": [{"version": 1, "ban_created": 5.5, "banned_until": 7, "address": "::"}]}',
         "indented": '{\n    "_warning_": "words",\n    "banned_nets": [\n        ' + entry % "10.0.0.0/8" + '\n    ]\n}\n',

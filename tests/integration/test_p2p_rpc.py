@@ -15,6 +15,10 @@ presynced_headers synced_headers synced_blocks inflight addr_relay_enabled addr_
 minfeefilter bytessent_per_msg bytesrecv_per_msg connection_type transport_protocol_type session_id'''.split()
 
 
+ONION = 'pg6mmjiyjmcrsslvykfwnntlaru7p5svn6y2ymmju6nubxndf4pscryd.onion'
+I2P = 'ukeu3k5oycgaauneqgtnvselmt4yemvoilkln7jpvamvfx7dnkdq.b32.i2p'
+
+
 class PeerRpcTest(P2pTest):
     def assert_rpc_error(self, code, text, node, method, *params):
         with self.assertRaises(RpcError) as caught:
@@ -228,16 +232,23 @@ class Bans(PeerRpcTest):
 
     def test_arguments_of_setban(self):
         node = self.daemon('-bantime=7', source='-connect=0')
-        for text in ('localhost', '10.0.0.1/33', '10.0.0.300', '', '10.0.0.1:8333', '::1/129'):
+        for text in ('localhost', '10.0.0.1/33', '10.0.0.300', '', '10.0.0.1:8333', '::1/129', '[::1', '[::1]5',
+                     # What can be no machine's address.
+                     '0.0.0.0', '255.255.255.255', '::', '[::]', '::ffff:0.0.0.0', '2001:db8::1', 'fd6b:88c0:8724::1',
+                     'fd87:d87e:eb43::1', 'x.onion', f'{ONION}/32'):
             self.assert_rpc_error(-30, 'Error: Invalid IP/Subnet', node, 'setban', text, 'add')
         node.rpc('setban', '10.0.0.77/255.0.0.0', 'add')
-        node.rpc('setban', '2001:DB8:0:0::1', 'add')
-        node.rpc('setban', '[2001:db8:1::]/48', 'add')
+        node.rpc('setban', '2001:DB7:0:0::1', 'add')
+        node.rpc('setban', '[2001:db8:1::]/48', 'add')  # as a network it is taken
         self.assertEqual([(row['address'], row['ban_duration']) for row in node.rpc('listbanned')],
-                         [('10.0.0.0/8', 7), ('2001:db8::1/128', 7), ('2001:db8:1::/48', 7)])
+                         [('10.0.0.0/8', 7), ('2001:db7::1/128', 7), ('2001:db8:1::/48', 7)])
         already = 'Error: IP/Subnet already banned'
         self.assert_rpc_error(-23, already, node, 'setban', '10.0.0.0/8', 'add')
         self.assert_rpc_error(-23, already, node, 'setban', '10.1.2.3', 'add')  # within a network that is
+        for text in (ONION.upper().replace('ONION', 'onion'), I2P):
+            self.assertIsNone(node.rpc('setban', text, 'add'))
+            self.assert_rpc_error(-23, already, node, 'setban', text, 'add')
+            self.assertIsNone(node.rpc('setban', text, 'remove'))
         node.rpc('setban', '10.1.2.3/32', 'add')  # as a network of its own it is not
         past = 'Error: Absolute timestamp is in the past'
         self.assert_rpc_error(-8, past, node, 'setban', '10.9.9.9/32', 'add', harness.MOCKTIME - 1, True)
@@ -248,6 +259,55 @@ class Bans(PeerRpcTest):
             node.rpc('setban', '10.0.0.1', 'forget')
         self.assertEqual(caught.exception.code, -1)
         self.assertTrue(caught.exception.message.startswith('setban "subnet" "command" ( bantime absolute )\n'))
+
+    def test_every_ipv4_address(self):
+        node = self.daemon(source='-connect=0')
+        self.assertIsNone(node.rpc('setban', '0.0.0.0/0', 'add', 5))
+        self.assertEqual(node.rpc('listbanned')[0]['address'], '0.0.0.0/0')
+        self.assert_rpc_error(-23, 'Error: IP/Subnet already banned', node, 'setban', '9.9.9.9', 'add')
+
+    def test_numbers_of_any_size(self):
+        node = self.daemon(source='-connect=0')
+        node.rpc('setban', '10.0.0.1', 'add', 2**63 - 1)
+        node.rpc('setban', '10.0.0.2', 'add', 2**63 - 1, True)
+        node.rpc('setban', '10.0.0.3', 'add', -2**63)
+        rows = node.rpc('listbanned')
+        self.assertEqual([(row['address'], row['banned_until']) for row in rows],
+                         [('10.0.0.1/32', 2**52), ('10.0.0.2/32', 2**63 - 1), ('10.0.0.3/32', harness.MOCKTIME + 86400)])
+        node.stop()
+        path = os.path.join(node.chain_dir, 'banlist.json')
+        with open(path, encoding='utf-8') as file:
+            self.assertEqual([row['banned_until'] for row in json.load(file)['banned_nets']],
+                             [row['banned_until'] for row in rows])
+        with open(path, 'w', encoding='utf-8') as file:
+            json.dump({'banned_nets': [{'version': 1, 'ban_created': -2**63, 'banned_until': 2**63 - 1, 'address': '10.0.0.4/32'},
+                                       {'version': 1, 'ban_created': 2**63 - 1, 'banned_until': -2**63, 'address': '10.0.0.5/32'}]},
+                      file)
+        node.start()
+        row, = node.rpc('listbanned')
+        self.assertEqual(row, {'address': '10.0.0.4/32', 'ban_created': -2**63, 'banned_until': 2**63 - 1,
+                               'ban_duration': 2**63 - 1, 'time_remaining': 2**63 - 1 - harness.MOCKTIME})
+
+    def test_bitcoinds_list_is_kept_whole(self):
+        """Of its entries those of networks that are not reached from here, too."""
+        node = self.daemon(source='-connect=0')
+        node.stop()
+        path = os.path.join(node.chain_dir, 'banlist.json')
+        until = harness.MOCKTIME + 1000
+        entries = [{'version': 1, 'ban_created': 1, 'banned_until': until, 'address': address}
+                   for address in ('1.2.3.0/24', 'fc00:1:2::3', ONION, I2P)]
+        with open(path, 'w', encoding='utf-8') as file:
+            json.dump({'banned_nets': entries}, file)
+        node.start()
+        self.assertEqual([row['address'] for row in node.rpc('listbanned')], ['1.2.3.0/24', 'fc00:1:2::3/128', ONION, I2P])
+        node.rpc('setban', '5.6.7.8', 'add', 500)
+        with open(path, encoding='utf-8') as file:
+            saved = json.load(file)['banned_nets']
+        self.assertEqual([entry for entry in saved if entry in entries], entries)
+        self.assertEqual(len(saved), 5)
+        self.assertIsNone(node.rpc('setban', ONION, 'remove'))
+        self.assertEqual([row['address'] for row in node.rpc('listbanned')],
+                         ['1.2.3.0/24', '5.6.7.8/32', 'fc00:1:2::3/128', I2P])
 
     def test_a_damaged_list_ends_the_start(self):
         """A ban that is silently gone would let in who was to be kept out."""

@@ -65,7 +65,7 @@ TEST_CASE("every change is saved, and what was saved makes the same list") {
     REQUIRE(bans.add(net("1.2.3.4"), 2000));
     CHECK(fixture.saved == bans.bans());
     REQUIRE(bans.bans().size() == 2);
-    CHECK(bans.bans()[0].subnet == net("1.2.3.4"));
+    CHECK(bans.bans()[0].target == net("1.2.3.4"));
     CHECK(bans.bans()[0].created == 1000);
     CHECK(bans.bans()[0].until == 2000);
     CHECK(fixture.list(fixture.saved).bans() == bans.bans());

@@ -54,6 +54,28 @@ TEST_CASE("what is no subnet is refused with the forms that are") {
     }
 }
 
+TEST_CASE("addresses that no machine has are not valid") {
+    for (const char* text : {"0.0.0.0", "255.255.255.255", "::", "::ffff:0.0.0.0", "::ffff:255.255.255.255",
+                             "2001:db8::", "2001:db8:ffff::1", "fd6b:88c0:8724::1", "fd87:d87e:eb43::1"}) {
+        CAPTURE(text);
+        CHECK_FALSE(IpAddress::parse(text)->is_valid());
+    }
+    for (const char* text :
+         {"0.0.0.1", "255.255.255.254", "127.0.0.1", "10.0.0.1", "192.0.2.1", "224.0.0.1", "::1",
+          "2001:db7::1", "2001:db9::1", "fe80::1", "fc00::1", "fd6b:88c0:8725::1"}) {
+        CAPTURE(text);
+        CHECK(IpAddress::parse(text)->is_valid());
+    }
+}
+
+TEST_CASE("a subnet of one address is known") {
+    CHECK(Subnet::parse("1.2.3.4")->is_one_address());
+    CHECK(Subnet::parse("1.2.3.4/32")->is_one_address());
+    CHECK_FALSE(Subnet::parse("1.2.3.4/31")->is_one_address());
+    CHECK(Subnet::parse("::1/128")->is_one_address());
+    CHECK_FALSE(Subnet::parse("::1/32")->is_one_address());
+}
+
 TEST_CASE("loopback and any are known in both families") {
     CHECK(IpAddress::parse("127.3.2.1")->is_loopback());
     CHECK(IpAddress::parse("::1")->is_loopback());

@@ -18,8 +18,8 @@ TEST_SUITE_BEGIN("daemon.ban_file");
 namespace {
 
 std::vector<BanList::Ban> some_bans() {
-    return {{.subnet = *Subnet::parse("1.2.3.0/24"), .created = 1000, .until = 2000},
-            {.subnet = *Subnet::parse("2001:db8::1"), .created = 1001, .until = std::int64_t{1} << 40}};
+    return {{.target = *Subnet::parse("1.2.3.0/24"), .created = 1000, .until = 2000},
+            {.target = *Subnet::parse("2001:db8::1"), .created = 1001, .until = std::int64_t{1} << 40}};
 }
 
 void write_text(const std::filesystem::path& path, const std::string& text) {
@@ -47,16 +47,25 @@ TEST_CASE("without a file there are no bans") {
     CHECK(read->empty());
 }
 
-TEST_CASE("a file of bitcoind is read, but for what is not known here") {
-    const auto bans = ban_file::decode(
-        "{\n    \"_warning_\": \"some words\",\n    \"banned_nets\": [\n"
-        "        {\"version\": 1, \"ban_created\": 5, \"banned_until\": 7, \"address\": \"1.2.3.4/32\"},\n"
-        "        {\"version\": 2, \"another\": true},\n"
-        "        {\"version\": 1, \"ban_created\": 5, \"banned_until\": 7, \"address\": "
-        "\"pg6mmjiyjmcrsslvykfwnntlaru7p5svn6y2ymmju6nubxndf4pscryd.onion\"}\n    ]\n}\n");
+TEST_CASE("a file of bitcoind is read and written again, but for what bitcoind itself would leave out") {
+    const auto entry = [](const std::string& address) {
+        return "{\"version\":1,\"ban_created\":5,\"banned_until\":7,\"address\":\"" + address + "\"}";
+    };
+    const std::string onion = "pg6mmjiyjmcrsslvykfwnntlaru7p5svn6y2ymmju6nubxndf4pscryd.onion";
+    const std::string i2p = "ukeu3k5oycgaauneqgtnvselmt4yemvoilkln7jpvamvfx7dnkdq.b32.i2p";
+    const std::string cjdns = "fc00:1:2::3";
+    const auto bans = ban_file::decode("{\n    \"_warning_\": \"some words\",\n    \"banned_nets\": [\n" +
+                                       entry("1.2.3.4/32") + ",\n{\"version\": 2, \"another\": true}," +
+                                       entry("somebody") + "," + entry(i2p) + "," + entry(onion) + "," +
+                                       entry(cjdns) + "," + entry("fc00::/8") + "]\n}\n");
     REQUIRE(bans);
-    REQUIRE(bans->size() == 1);
-    CHECK(bans->front() == BanList::Ban{.subnet = *Subnet::parse("1.2.3.4"), .created = 5, .until = 7});
+    REQUIRE(bans->size() == 5);
+    CHECK(bans->front() == BanList::Ban{.target = *Subnet::parse("1.2.3.4"), .created = 5, .until = 7});
+    CHECK((*bans)[3].target == *Subnet::parse("fc00:1:2::3/128"));
+    // CJDNS addresses have no prefix length there.
+    CHECK(ban_file::encode(*bans) == "{\"banned_nets\":[" + entry("1.2.3.4/32") + "," + entry(i2p) + "," +
+                                         entry(onion) + "," + entry(cjdns) + "," + entry("fc00::/8") +
+                                         "]}\n");
 }
 
 TEST_CASE("a damaged file is refused with its name and a remedy") {

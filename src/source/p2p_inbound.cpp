@@ -9,14 +9,12 @@
 
 #include <algorithm>
 #include <array>
-#include <random>
 #include <utility>
 
 namespace blockpub {
 namespace {
 
 using std::chrono::duration_cast;
-using std::chrono::microseconds;
 using std::chrono::seconds;
 using InboundClock = std::chrono::steady_clock;
 
@@ -49,7 +47,7 @@ InboundPeer::InboundPeer(std::uint32_t number, Options options, std::unique_ptr<
       framer_(options.magic, PeerSide::came),
       requests_(static_cast<RequestHost&>(*this)),
       listening_since_(began_),
-      last_ping_(began_) {
+      pings_(began_) {
     manners_.permissions = options.permissions;
 }
 
@@ -156,7 +154,7 @@ void InboundPeer::shake_hands() {
 void InboundPeer::become_ready() {
     shake_hands();
     stage_ = Stage::ready;
-    last_ping_ = InboundClock::now();
+    pings_.restart(InboundClock::now());
     requests_.begin();
     host_.peer_ready(*this);
 }
@@ -187,10 +185,7 @@ Result<void> InboundPeer::handle_ping(ByteSpan payload) {
 Result<void> InboundPeer::handle_pong(ByteSpan payload) {
     const auto nonce = decode_nonce(payload);
     if (!nonce) return std::unexpected(nonce.error());
-    if (ping_nonce_ == 0 || *nonce != ping_nonce_) return {};
-    ping_nonce_ = 0;
-    ping_ = duration_cast<microseconds>(InboundClock::now() - last_ping_);
-    least_ping_ = std::min(least_ping_.value_or(*ping_), *ping_);
+    pings_.answered(*nonce, InboundClock::now());
     return {};
 }
 
@@ -234,14 +229,11 @@ void InboundPeer::transactions_waiting() {
 }
 
 void InboundPeer::ping(Time now) {
-    std::random_device random;
-    ping_nonce_ = (std::uint64_t{random()} << 32 | random()) | 1;  // never 0
-    last_ping_ = now;
-    send("ping", encode_nonce(ping_nonce_));
+    send("ping", encode_nonce(pings_.begin(now)));
 }
 
 void InboundPeer::ping_now() {
-    if (ready() && ping_nonce_ == 0 && manners_.protocol >= kPongProtocol) ping(InboundClock::now());
+    if (ready() && !pings_.under_way() && manners_.protocol >= kPongProtocol) ping(InboundClock::now());
 }
 
 Result<void> InboundPeer::check_patience(Time now) {
@@ -252,8 +244,8 @@ Result<void> InboundPeer::check_patience(Time now) {
         return fail(Errc::io,
                     fmt::format("it has taken nothing of what it is sent for {} s", whole_seconds(waited)));
     }
-    if (ping_nonce_ == 0 || !listening_) return {};
-    const auto waited = now - std::max(last_ping_, listening_since_);
+    if (!pings_.under_way() || !listening_) return {};
+    const auto waited = now - std::max(pings_.last(), listening_since_);
     if (waited < patience) return {};
     return fail(Errc::io, fmt::format("no answer to a ping within {} s", whole_seconds(waited)));
 }
@@ -272,8 +264,8 @@ void InboundPeer::tick(Time now) {
     }
     if (auto patient = check_patience(now); !patient) return settle(patient);
     const bool quiet = connection_->unsent() == 0 && !requests_.busy();
-    if (quiet && ping_nonce_ == 0 && manners_.protocol >= kPongProtocol &&
-        now - last_ping_ >= options_.timeout / 2)
+    if (quiet && !pings_.under_way() && manners_.protocol >= kPongProtocol &&
+        now - pings_.last() >= options_.timeout / 2)
         ping(now);
 }
 
@@ -289,11 +281,10 @@ void InboundPeer::end(const std::string& reason, bool fault) {
 }
 
 PeerRow InboundPeer::row(Time now) const {
-    PeerSessionStats stats{.ping = ping_,
-                           .least_ping = least_ping_,
-                           .ping_under_way = {},
-                           .fee_filter = manners_.taste.fee_filter};
-    if (ping_nonce_ != 0) stats.ping_under_way = duration_cast<microseconds>(now - last_ping_);
+    const PeerSessionStats stats{.ping = pings_.latest(),
+                                 .least_ping = pings_.least(),
+                                 .ping_under_way = pings_.waited(now),
+                                 .fee_filter = manners_.taste.fee_filter};
     PeerRow row = make_peer_row({.number = number_,
                                  .name = connection_->remote(),
                                  .local = connection_->local(),

@@ -3,6 +3,7 @@
 
 #include "source/p2p_framing.hpp"
 #include "source/p2p_inbound_connection.hpp"
+#include "source/p2p_pings.hpp"
 #include "source/p2p_requests.hpp"
 #include "source/p2p_traffic.hpp"
 
@@ -12,7 +13,6 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -128,10 +128,7 @@ class InboundPeer final : private RequestHost {
     Time version_came_{};
     bool listening_ = false;  // nothing but the peer is waited for
     Time listening_since_;
-    Time last_ping_;
-    std::uint64_t ping_nonce_ = 0;  // 0: none under way
-    std::optional<std::chrono::microseconds> ping_;
-    std::optional<std::chrono::microseconds> least_ping_;
+    PeerPings pings_;
     std::int64_t last_sent_ = 0;
     std::int64_t last_received_ = 0;
 };

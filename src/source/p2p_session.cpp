@@ -6,25 +6,16 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <random>
-
 namespace blockpub {
 namespace {
 
 using std::chrono::duration_cast;
-using std::chrono::microseconds;
 using std::chrono::seconds;
 
 // The first versions with a message or a habit.
 constexpr std::uint32_t kLeastProtocol = 70001;  // ping with nonce, and nodes of the last ten years
 constexpr std::uint32_t kSendHeadersProtocol = 70012;
 constexpr std::uint32_t kWtxidRelayProtocol = 70016;
-
-std::uint64_t random_nonce() {
-    std::random_device device;
-    return (std::uint64_t{device()} << 32 | device()) | 1;  // never 0
-}
 
 }  // namespace
 
@@ -34,7 +25,7 @@ PeerSession::PeerSession(PeerSessionOptions options, PeerSessionHost& host, Time
       began_(now),
       framer_(options_.magic),
       last_received_(now),
-      last_ping_(now) {}
+      pings_(now) {}
 
 void PeerSession::begin() {
     transmit("version", encode_version(options_.version));
@@ -80,7 +71,7 @@ Result<void> PeerSession::handle(const PeerMessage& message, Time now) {
     if (name == "feefilter") {
         const auto fee_rate = decode_fee_filter(payload);
         if (!fee_rate) return std::unexpected(fee_rate.error());
-        if (is_in_money_range(*fee_rate)) stats_.fee_filter = *fee_rate;
+        if (is_in_money_range(*fee_rate)) fee_filter_ = *fee_rate;
         return {};
     }
     if (name == "wtxidrelay" && !ready_) {
@@ -123,23 +114,18 @@ Result<void> PeerSession::handle_verack() {
 Result<void> PeerSession::handle_pong(ByteSpan payload, Time now) {
     const auto nonce = decode_nonce(payload);
     if (!nonce) return std::unexpected(nonce.error());
-    if (ping_nonce_ == 0 || *nonce != ping_nonce_) return {};
-    ping_nonce_ = 0;
-    stats_.ping = duration_cast<microseconds>(now - last_ping_);
-    stats_.least_ping = std::min(stats_.least_ping.value_or(*stats_.ping), *stats_.ping);
+    pings_.answered(*nonce, now);
     return {};
 }
 
 void PeerSession::ping(Time now) {
-    if (ping_nonce_ != 0) return;  // the one under way is waited for
-    ping_nonce_ = random_nonce();
-    last_ping_ = now;
-    transmit("ping", encode_nonce(ping_nonce_));
+    if (pings_.under_way()) return;
+    transmit("ping", encode_nonce(pings_.begin(now)));
 }
 
 void PeerSession::resume(Time now) {
     last_received_ = now;
-    if (ping_nonce_ != 0) last_ping_ = now;
+    if (pings_.under_way()) pings_.restart(now);
 }
 
 Result<void> PeerSession::tick(Time now) {
@@ -153,18 +139,20 @@ Result<void> PeerSession::tick(Time now) {
                         "38333, regtest 18444), and not that of its RPC?",
                         whole(now - began_)));
     }
-    if (ping_nonce_ == 0) {
-        if (now - last_ping_ >= options_.timeout / 2) ping(now);
-    } else if (now - last_ping_ >= 3 * options_.timeout) {
-        return fail(Errc::io, fmt::format("no answer to a ping within {} s", whole(now - last_ping_)));
+    const auto since_ping = now - pings_.last();
+    if (!pings_.under_way()) {
+        if (since_ping >= options_.timeout / 2) ping(now);
+    } else if (since_ping >= 3 * options_.timeout) {
+        return fail(Errc::io, fmt::format("no answer to a ping within {} s", whole(since_ping)));
     }
     return {};
 }
 
 PeerSessionStats PeerSession::stats(Time now) const {
-    PeerSessionStats stats = stats_;
-    if (ping_nonce_ != 0) stats.ping_under_way = duration_cast<microseconds>(now - last_ping_);
-    return stats;
+    return {.ping = pings_.latest(),
+            .least_ping = pings_.least(),
+            .ping_under_way = pings_.waited(now),
+            .fee_filter = fee_filter_};
 }
 
 }  // namespace blockpub

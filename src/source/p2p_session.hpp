@@ -3,6 +3,7 @@
 
 #include "source/p2p_framing.hpp"
 #include "source/p2p_messages.hpp"
+#include "source/p2p_pings.hpp"
 #include "source/p2p_traffic.hpp"
 
 #include <blockpub/bytes.hpp>
@@ -101,9 +102,8 @@ class PeerSession {
     bool ready_ = false;
     bool by_wtxid_ = false;
     Time last_received_;
-    Time last_ping_;
-    std::uint64_t ping_nonce_ = 0;  // 0: none under way
-    PeerSessionStats stats_;
+    PeerPings pings_;
+    std::int64_t fee_filter_ = 0;
     PeerTraffic traffic_;
 };
 

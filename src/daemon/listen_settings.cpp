@@ -2,7 +2,7 @@
 #include "daemon/listen_settings.hpp"
 
 #include "base/subnet.hpp"
-#include "source/p2p_network.hpp"
+#include "source/p2p_address.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

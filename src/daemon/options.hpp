@@ -8,7 +8,7 @@
 #include "daemon/settings.hpp"
 #include "notify/zmq_options.hpp"
 #include "primitives/chain_params.hpp"
-#include "source/p2p_network.hpp"
+#include "source/p2p_address.hpp"
 #include "source/xor_key.hpp"
 
 #include <blockpub/result.hpp>

@@ -3,8 +3,8 @@
 
 #include "base/log.hpp"
 #include "base/thread.hpp"
+#include "source/p2p_address.hpp"
 #include "source/p2p_inbound_link.hpp"
-#include "source/p2p_network.hpp"
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>

@@ -3,9 +3,9 @@
 
 #include "base/socket_address.hpp"
 #include "base/subnet.hpp"
+#include "source/p2p_address.hpp"
 
 #include <blockpub/bytes.hpp>
-#include <blockpub/result.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -13,22 +13,9 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace blockpub {
-
-/// Where a peer is called.
-struct PeerAddress {
-    std::string host;  ///< a name, or an address without brackets
-    std::uint16_t port = 0;
-
-    /// `host`, `host:port`, `[v6]` or `[v6]:port`. Errors: invalid_argument.
-    [[nodiscard]] static Result<PeerAddress> parse(std::string_view text, std::uint16_t default_port);
-    /// With brackets where the host is a v6 address.
-    [[nodiscard]] std::string text() const;
-    friend bool operator==(const PeerAddress&, const PeerAddress&) = default;
-};
 
 /// A TCP connection that is made, or being made, to a peer. Destroying it closes it.
 /// Thread safety: the network's thread only. Blocking: never.

@@ -86,11 +86,15 @@ Result<std::optional<PeerMessage>> MessageFramer::take(ByteSpan& input) {
         if (head_size_ < kMessageHeadSize) return std::nullopt;
         if (auto begun = begin_payload(); !begun) return forward_error(begun);
     }
-    const std::size_t take = std::min(payload_.size() - payload_size_, input.size());
-    if (take != 0) std::memcpy(payload_out_ + payload_size_, input.data(), take);
+    const std::size_t take = std::min(payload_whole_ - payload_size_, input.size());
+    if (passing_) {
+        passing_->update(input.first(take));
+    } else if (take != 0) {
+        std::memcpy(payload_out_ + payload_size_, input.data(), take);
+    }
     payload_size_ += take;
     input = input.subspan(take);
-    if (payload_size_ < payload_.size()) return std::nullopt;
+    if (payload_size_ < payload_whole_) return std::nullopt;
     auto message = finish();
     if (!message) return forward_error(message);
     return std::optional<PeerMessage>(std::move(*message));
@@ -127,22 +131,34 @@ Result<void> MessageFramer::begin_payload() {
     if (!name) return fail(Errc::corrupt, "a message whose name is not printable");
     name_ = *name;
     const auto length = read_le<std::uint32_t>(head_.data() + kLengthAt);
-    if (length > kMaxPayload) {
-        return fail(Errc::corrupt, fmt::format("message {} claims {} bytes, {} are allowed", name_.view(),
-                                               length, kMaxPayload));
+    const auto held = std::ranges::find(held_, name_.view(), &HeldMessage::name);
+    const bool passes = !held_.empty() && held == held_.end();
+    const std::size_t most = held == held_.end() ? kMaxPayload : held->most;
+    if (length > most) {
+        return fail(Errc::corrupt,
+                    fmt::format("message {} claims {} bytes, {} are allowed", name_.view(), length, most));
     }
-    payload_ = SharedBytes::build(length, [this](std::span<std::uint8_t> out) { payload_out_ = out.data(); });
     payload_size_ = 0;
+    payload_whole_ = length;
+    if (passes) {
+        passing_.emplace();
+    } else {
+        payload_ =
+            SharedBytes::build(length, [this](std::span<std::uint8_t> out) { payload_out_ = out.data(); });
+    }
     return {};
 }
 
 Result<PeerMessage> MessageFramer::finish() {
-    if (checksum_of(payload_.bytes()) != read_le<std::uint32_t>(head_.data() + kChecksumAt))
+    const std::uint32_t checksum =
+        passing_ ? read_le<std::uint32_t>(sha256(passing_->finish()).data()) : checksum_of(payload_.bytes());
+    passing_.reset();
+    if (checksum != read_le<std::uint32_t>(head_.data() + kChecksumAt))
         return fail(Errc::corrupt, fmt::format("message {} with a wrong checksum", name_.view()));
     head_size_ = 0;
     payload_size_ = 0;
     payload_out_ = nullptr;
-    return PeerMessage{name_, std::exchange(payload_, SharedBytes())};
+    return PeerMessage{name_, std::exchange(payload_, SharedBytes()), payload_whole_};
 }
 
 }  // namespace blockpub

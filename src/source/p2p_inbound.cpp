@@ -26,6 +26,16 @@ constexpr std::uint32_t kOldestProtocol = 31800;
 constexpr std::uint32_t kPongProtocol = 60001;
 constexpr std::uint32_t kWtxidProtocol = 70016;
 
+// What is read of those who come; a longer one has no meaning. The rest is not even held.
+constexpr std::size_t kShort = 10'000;
+constexpr std::array<HeldMessage, 7> kQuestions{{{"version", kShort},
+                                                 {"ping", kShort},
+                                                 {"pong", kShort},
+                                                 {"feefilter", kShort},
+                                                 {"getheaders", kShort},
+                                                 {"getblocks", kShort},
+                                                 {"getdata", 2'000'000}}};
+
 // What calls for a service that is not offered: bitcoind hangs up, too.
 constexpr std::array<std::string_view, 6> kNotServed{"filterload",  "filteradd",    "filterclear",
                                                      "getcfilters", "getcfheaders", "getcfcheckpt"};
@@ -44,7 +54,7 @@ InboundPeer::InboundPeer(std::uint32_t number, Options options, std::unique_ptr<
       connection_(std::move(connection)),
       began_(InboundClock::now()),
       connected_at_(host.now_seconds()),
-      framer_(options.magic, PeerSide::came),
+      framer_(options.magic, PeerSide::came, kQuestions),
       requests_(static_cast<RequestHost&>(*this)),
       listening_since_(began_),
       pings_(began_) {
@@ -107,7 +117,7 @@ Result<bool> InboundPeer::take_message() {
     if (!message) return forward_error(message);
     if (!*message) return true;
     const std::string_view name = (*message)->name.view();
-    traffic_.add_received(name, kMessageHeadSize + (*message)->payload.size());
+    traffic_.add_received(name, kMessageHeadSize + (*message)->size);
     if (auto handled = handle(name, (*message)->payload.bytes()); !handled) return forward_error(handled);
     return true;
 }

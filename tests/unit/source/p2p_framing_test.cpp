@@ -5,7 +5,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 using namespace blockpub;
@@ -66,6 +69,35 @@ TEST_CASE("messages come out of a stream in pieces of any size") {
         CHECK(names == std::vector<std::string>{"verack", "ping"});
         CHECK(framer.pending() == 0);
     }
+}
+
+TEST_CASE("what is of no interest is checked and counted, and not held") {
+    constexpr std::array<HeldMessage, 1> held{{{"ping", 8}}};
+    const std::vector<std::uint8_t> payload{1, 2, 3, 4, 5, 6, 7, 8};
+    MessageFramer framer(kRegtest, PeerSide::came, held);
+    for (const std::string_view name : {"tx", "ping"}) {
+        const auto bytes = encode_message(kRegtest, name, payload);
+        ByteSpan rest(bytes);
+        const auto message = framer.take(rest);
+        REQUIRE(message.has_value());
+        REQUIRE(message->has_value());
+        CHECK((*message)->name.view() == name);
+        CHECK((*message)->size == payload.size());
+        CHECK((*message)->payload.size() == (name == "ping" ? payload.size() : 0));
+    }
+    auto damaged = encode_message(kRegtest, "tx", payload);
+    damaged.back() ^= 1;
+    ByteSpan rest(damaged);
+    const auto message = framer.take(rest);
+    REQUIRE_FALSE(message.has_value());
+    CHECK(message.error().context == "message tx with a wrong checksum");
+
+    MessageFramer other(kRegtest, PeerSide::came, held);
+    const auto head = head_of("ping", 9);
+    rest = head;
+    const auto longer = other.take(rest);
+    REQUIRE_FALSE(longer.has_value());
+    CHECK(longer.error().context == "message ping claims 9 bytes, 8 are allowed");
 }
 
 TEST_CASE("the port of a node's RPC is named as such") {

@@ -15,6 +15,7 @@ constexpr std::size_t kMostHashes = 500;            // in an answer to getblocks
 constexpr std::size_t kMostByHeaders = 8;           // blocks that are announced by their headers
 constexpr std::size_t kMostTold = 1000;             // transactions in one inv
 constexpr std::size_t kItemsInAStep = 64;           // of a getdata, blocks aside
+constexpr std::size_t kBytesInAStep = 100'000;      // of transactions; the last one may come on top
 constexpr std::uint32_t kNotFoundProtocol = 70002;  // what is older does not expect it for blocks
 
 InventoryItem block_item(const BlockHash& hash) {
@@ -131,10 +132,11 @@ bool PeerRequests::announce_transactions() {
 }
 
 Result<void> PeerRequests::serve_some() {
-    for (std::size_t i = 0; i < kItemsInAStep && busy(); ++i) {
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < kItemsInAStep && bytes < kBytesInAStep && busy(); ++i) {
         const InventoryItem item = wanted_[next_++];
         if (is_transaction(item)) {
-            serve_transaction(item);
+            bytes += serve_transaction(item);
         } else if (item.is_block() || item.type == InventoryItem::compact_block) {
             if (auto served = serve_block(item); !served) return served;
             break;
@@ -183,15 +185,19 @@ Result<void> PeerRequests::lacks_block(const InventoryItem& item) {
     return {};
 }
 
-void PeerRequests::serve_transaction(const InventoryItem& item) {
+/// Result: the size of what is sent.
+std::size_t PeerRequests::serve_transaction(const InventoryItem& item) {
     const TransactionRef found = host_.transactions().find(item);
     if (found == nullptr) {
         if (host_.manners().protocol >= kNotFoundProtocol) not_found_.push_back(item);
-    } else if (item.type == InventoryItem::transaction) {
+        return 0;
+    }
+    if (item.type == InventoryItem::transaction) {
         host_.send("tx", stripped(found->view()));
     } else {
         host_.send("tx", found->raw().bytes());
     }
+    return found->raw().size();
 }
 
 }  // namespace blockpub

@@ -77,7 +77,7 @@ class PeerRequests {
     void announce_by_inv(const BlockHash& hash);
     [[nodiscard]] Result<void> serve_some();
     [[nodiscard]] Result<void> serve_block(const InventoryItem& item);
-    void serve_transaction(const InventoryItem& item);
+    std::size_t serve_transaction(const InventoryItem& item);
     [[nodiscard]] Result<void> lacks_block(const InventoryItem& item);
     void finish_serving();
 

@@ -27,7 +27,8 @@ using boost::system::error_code;
 
 namespace {
 
-constexpr int kPeerBacklog = 128;
+// As many as the kernel allows: in a storm of connections whoever finds it full waits for a second.
+constexpr int kPeerBacklog = asio::socket_base::max_listen_connections;
 constexpr std::chrono::milliseconds kAcceptAgain{100};  // out of descriptors
 
 }  // namespace

@@ -8,7 +8,7 @@ import time
 import harness
 import p2p_client
 import regtest
-from fake_peer import FakePeer, inventory_payload, message, version_payload
+from fake_peer import FakePeer, compact_payload, headers_payload, inventory_payload, message, version_payload
 from harness import IntegrationTest, main, wait_until
 from p2p_client import BLOCK, COMPACT, TX, WITNESS_FLAG, WTX, PeerClient, items_of
 
@@ -237,6 +237,34 @@ class Transactions(ServingTest):
         by_wtxid.expect('inv')
         by_wtxid.send('getdata', inventory_payload(WTX, [cheap.wtxid_digest]))
         self.assertEqual(items_of(by_wtxid.expect('notfound').payload), [(WTX, cheap.wtxid_digest)])
+
+    def test_nothing_is_taken_from_who_comes(self):
+        daemon, chain, coins = self.funded('-acceptnonstdtxn=1')
+        tx, tip = self.pay(coins[0], 1_000), chain.tip
+        block = chain.mine()
+        peer = self.client(daemon, before_verack=['wtxidrelay'])
+        said = [('inv', inventory_payload(WTX, [tx.wtxid_digest])), ('tx', tx.raw), ('inv', inventory_payload(BLOCK, [block.digest])),
+                ('headers', headers_payload([block.raw[:80]])), ('block', block.raw), ('cmpctblock', compact_payload(block)),
+                ('blocktxn', block.digest + b'\1' + block.txs[0].raw), ('notfound', inventory_payload(WTX, [tx.wtxid_digest])),
+                ('addr', b'\1' + bytes(30)), ('getblocktxn', tip.digest + b'\2\xfe\xff\xff\xff\xff\xff'), ('unheard-of', b'x' * 5)]
+        for name, payload in said:
+            peer.send(name, payload)
+        self.assertEqual(peer.synchronize(), [])
+        self.assertEqual((daemon.rpc('getrawmempool'), daemon.rpc('getbestblockhash')), ([], tip.hash))
+        wait_until(lambda: daemon.rpc('getpeerinfo')[0]['bytesrecv_per_msg'].get('block') == 24 + len(block.raw), 10, 'the row')
+
+    def test_one_large_transaction_again_and_again(self):
+        daemon, _, coins = self.funded('-acceptnonstdtxn=1')
+        txid, n, amount = coins[0]
+        tx = regtest.Tx([(txid, n, b'', 0xfffffffd)], [(amount - 1_000_000, regtest.FREE_WITNESS)], [[b'w' * 1_000_000]])
+        daemon.rpc('sendrawtransaction', tx.raw.hex(), 0)
+        before = daemon.resident_bytes()
+        peer = self.client(daemon, receive_buffer=1 << 16)
+        peer.send('getdata', inventory_payload(TX | WITNESS_FLAG, [tx.digest] * 1000))
+        honest = self.client(daemon)
+        honest.send('getdata', inventory_payload(TX | WITNESS_FLAG, [tx.digest]))
+        self.assertEqual(honest.expect('tx').payload, tx.raw)
+        self.assertLess(daemon.resident_bytes() - before, 16 << 20)
 
     def test_the_whole_mempool_for_who_has_the_permission(self):
         daemon, _, coins = self.funded('-acceptnonstdtxn=1', '-whitelist=mempool@127.0.0.1')
@@ -488,19 +516,33 @@ class Limits(ServingTest):
         greedy = self.client(daemon)
         greedy.send('getdata', inventory_payload(BLOCK, [bytes([i % 251] * 32) for i in range(50_000)]))
         self.assertEqual(len(items_of(greedy.expect('notfound').payload)), 50_000)
-        # Headers without end, asked for and not read: it is not read from either.
-        endless = self.client(daemon, receive_buffer=1 << 16)
-        endless.sock.settimeout(1)
-        question = message('getheaders', p2p_client.get_headers([GENESIS])) * 100
-        try:
-            for _ in range(1000):
-                endless.sock.sendall(question)
-            self.fail('all of it was taken')
-        except socket.timeout:
-            pass
+        # Answers without end, asked for and not read: it is not read from either.
+        for question in (message('getheaders', p2p_client.get_headers([bytes(32)] * 100 + [GENESIS])), message('ping', bytes(8)),
+                         message('getblocks', p2p_client.get_headers([GENESIS])),
+                         message('getdata', inventory_payload(BLOCK, [blocks[-1].digest]))):
+            endless = self.client(daemon, receive_buffer=1 << 16)
+            endless.sock.settimeout(1)
+            with self.assertRaises(socket.timeout):
+                for _ in range(100):
+                    endless.sock.sendall(question * (1_000_000 // len(question)))
         honest = self.client(daemon)
         self.assertEqual(honest.blocks([blocks[-1].digest]), [blocks[-1].raw])
         self.assertLess(daemon.resident_bytes() - before, 64 << 20)
+
+
+    def test_what_is_of_no_interest_is_not_held(self):
+        daemon, _, blocks = self.filled(1)
+        before = daemon.resident_bytes()
+        crowd = [self.client(daemon) for _ in range(30)]
+        for i, peer in enumerate(crowd):
+            peer.sock.sendall(message(('tx', 'block', 'unheard-of')[i % 3], bytes(3_900_000))[:-1])
+        wait_until(lambda: sum(row['bytesrecv'] for row in daemon.rpc('getpeerinfo')) >= 30 * 3_900_000, 30, 'all of it')
+        self.assertLess(daemon.resident_bytes() - before, 24 << 20)
+        crowd[0].sock.sendall(b'\0')
+        self.assertEqual(crowd[0].headers([GENESIS]), [blocks[1].raw[:80]])
+        crowd[1].sock.sendall(b'\1')
+        crowd[1].wait_end()
+        self.wait_log(daemon, 'is left: message block with a wrong checksum')
 
 
 class Hostile(ServingTest):
@@ -509,7 +551,8 @@ class Hostile(ServingTest):
         'another chain': (message('version', version_payload(0), magic=bytes.fromhex('f9beb4d9')),
                           'it speaks the protocol of chain main, and chain regtest is served'),
         'before version': (message('getheaders', p2p_client.get_headers([GENESIS])), 'it said getheaders before version'),
-        'oversize': (message('version', length=0xffffffff), 'message version claims 4294967295 bytes, 4000000 are allowed'),
+        'oversize': (message('version', length=0xffffffff), 'message version claims 4294967295 bytes, 10000 are allowed'),
+        'long version': (message('version', length=10_001), 'message version claims 10001 bytes, 10000 are allowed'),
         'wrong checksum': (message('version', version_payload(0), checksum=b'abcd'), 'message version with a wrong checksum'),
         'short version': (message('version', b'\x01'), 'version'),
         'too old': (message('version', version_payload(0, 0, 209)), 'it speaks version 209 of the protocol, 31800 is needed'),

@@ -45,13 +45,13 @@ Result<TransactionOutcome> MempoolService::accept(const TransactionRef& transact
 }
 
 Result<void> MempoolService::post(std::vector<TransactionRef> transactions,
-                                  std::function<void(Outcomes)> done) {
+                                  std::function<void(Outcomes)> done, const AcceptRules& rules) {
     return chain_.post_mempool([&mempool = mempool_, transactions = std::move(transactions),
-                                done = std::move(done)](const HeaderNode& tip) -> Result<void> {
+                                done = std::move(done), rules](const HeaderNode& tip) -> Result<void> {
         Outcomes outcomes;
         outcomes.reserve(transactions.size());
         for (const TransactionRef& transaction : transactions)
-            outcomes.push_back(mempool.accept(transaction, {}, tip));
+            outcomes.push_back(mempool.accept(transaction, rules, tip));
         done(std::move(outcomes));
         return {};
     });

@@ -45,7 +45,7 @@ class MempoolService {
     /// As accept, of several in their order, but returns at once. `done` is called on the chain thread and
     /// must not wait; not at all when the chain stops first.
     [[nodiscard]] Result<void> post(std::vector<TransactionRef> transactions,
-                                    std::function<void(Outcomes)> done);
+                                    std::function<void(Outcomes)> done, const AcceptRules& rules = {});
     /// What `send` would answer, without letting the transaction in.
     [[nodiscard]] Result<SendOutcome> test_send(const TransactionRef& transaction,
                                                 std::optional<Amount> max_fee);

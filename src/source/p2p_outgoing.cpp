@@ -67,6 +67,14 @@ TransactionRef OutgoingTransactions::find(const Hash& hash) const {
     return entry == entries_.end() ? nullptr : entry->second.transaction;
 }
 
+std::vector<TransactionRef> OutgoingTransactions::all() const {
+    const MutexLock lock(mutex_);
+    std::vector<TransactionRef> transactions;
+    transactions.reserve(entries_.size());
+    for (const auto& [txid, entry] : entries_) transactions.push_back(entry.transaction);
+    return transactions;
+}
+
 void OutgoingTransactions::fetched(const Txid& txid, PeerNumber peer, Time now) {
     const MutexLock lock(mutex_);
     const auto entry = entries_.find(txid);

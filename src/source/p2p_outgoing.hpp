@@ -51,6 +51,8 @@ class OutgoingTransactions final : public TransactionSender {
     [[nodiscard]] std::vector<TransactionRef> tell(PeerNumber peer) BLOCKPUB_EXCLUDES(mutex_);
     /// By txid or wtxid; null when it is not on its way.
     [[nodiscard]] TransactionRef find(const Hash& hash) const BLOCKPUB_EXCLUDES(mutex_);
+    /// All that is on its way, in no order.
+    [[nodiscard]] std::vector<TransactionRef> all() const BLOCKPUB_EXCLUDES(mutex_);
     /// `peer` has been sent it.
     void fetched(const Txid& txid, PeerNumber peer, Time now) BLOCKPUB_EXCLUDES(mutex_);
     /// What `peer` is to be asked for now.

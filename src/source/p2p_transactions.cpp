@@ -12,9 +12,12 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
+// Reasons of refusal.
+constexpr std::string_view kInChain = "txn-already-known";
+constexpr std::string_view kInMempool = "txn-already-in-mempool";
+constexpr std::string_view kOtherWitness = "txn-same-nonwitness-data-in-mempool";
 constexpr std::size_t kAtOnce = 64;            // transactions in one piece of the chain thread's work
-constexpr std::size_t kTakenKept = 50'000;     // hashes
-constexpr std::size_t kRejectedKept = 50'000;  // likewise
+constexpr std::size_t kRejectedKept = 50'000;  // hashes
 
 template <class Tag>
 Hash256<InventoryTag> inventory_hash(const Hash256<Tag>& hash) {
@@ -51,7 +54,6 @@ TransactionFeed::TransactionFeed(TransactionFeedHost& host, PeerNetwork::Poster 
                         for (const PeerNumber peer : peers_) announce_outgoing(peer);
                     });
                 }),
-      taken_(kTakenKept),
       rejected_(kRejectedKept) {}
 
 void TransactionFeed::peer_ready(PeerNumber peer) {
@@ -70,15 +72,20 @@ void TransactionFeed::peer_lost(PeerNumber peer) {
 }
 
 bool TransactionFeed::is_known(const Hash& hash) const {
-    return taken_.contains(hash) || rejected_.contains(hash) ||
-           under_way_.contains(Wtxid(hash.wire_bytes())) || orphans_.contains(Wtxid(hash.wire_bytes()));
+    // What a client has sent since was judged anew then.
+    const bool rejected = rejected_.contains(hash) && outgoing_.find(hash) == nullptr;
+    return rejected || under_way_.contains(Wtxid(hash.wire_bytes())) ||
+           orphans_.contains(Wtxid(hash.wire_bytes()));
 }
 
 void TransactionFeed::announced(PeerNumber peer, const std::vector<InventoryItem>& items) {
     for (const InventoryItem& item : items) {
         const bool wtxid = item.type == InventoryItem::witness_transaction;
         if (is_known(item.hash)) continue;
-        if (!wtxid && mempool_.board().find(Txid(item.hash.wire_bytes()))) continue;
+        // What has left the mempool may come again.
+        const auto here = wtxid ? mempool_.board().find(Wtxid(item.hash.wire_bytes()))
+                                : mempool_.board().find(Txid(item.hash.wire_bytes()));
+        if (here) continue;
         const std::uint32_t type = wtxid ? std::uint32_t{InventoryItem::witness_transaction}
                                          : InventoryItem::transaction | InventoryItem::witness_flag;
         requests_.announce(peer, {type, item.hash});
@@ -95,7 +102,11 @@ Result<void> TransactionFeed::received(PeerNumber peer, const SharedBytes& raw) 
     const MempoolTransaction& one = **transaction;
     requests_.settle(inventory_hash(one.txid()));
     requests_.settle(inventory_hash(one.wtxid()));
-    if (!is_known(inventory_hash(one.wtxid()))) enqueue(*transaction, peer);
+    if (mempool_.board().find(one.wtxid())) {
+        outgoing_.settle(one.txid());
+    } else if (!is_known(inventory_hash(one.wtxid()))) {
+        enqueue(*transaction, peer);
+    }
     hand_in();
     fill(peer, SteadyClock::now());
     return {};
@@ -154,8 +165,6 @@ void TransactionFeed::handed_in(const std::vector<Waiting>& batch, const Mempool
 
 void TransactionFeed::taken(const Waiting& one) {
     const MempoolTransaction& transaction = *one.transaction;
-    taken_.insert(inventory_hash(transaction.txid()));
-    taken_.insert(inventory_hash(transaction.wtxid()));
     outgoing_.settle(transaction.txid());
     for (const OrphanPool::Orphan& orphan : orphans_.take_children(transaction.txid()))
         enqueue(orphan.transaction, orphan.peer);
@@ -166,12 +175,10 @@ void TransactionFeed::refused(const Waiting& one, const TransactionRefusal& refu
     if (refusal.kind == Kind::missing_inputs) return keep_orphan(one);
     const MempoolTransaction& transaction = *one.transaction;
     log_.debug("transaction {} is not taken: {}", transaction.txid().display_hex(), refusal.text());
-    outgoing_.settle(transaction.txid());
-    if (refusal.reason == "txn-already-in-mempool" || refusal.reason == "txn-already-known") {
-        taken_.insert(inventory_hash(transaction.txid()));
-        taken_.insert(inventory_hash(transaction.wtxid()));
-        return;
-    }
+    // Not for another witness: whoever gives that away would end what a client has sent.
+    if (outgoing_.find(inventory_hash(transaction.wtxid())) != nullptr) outgoing_.settle(transaction.txid());
+    if (refusal.reason == kInMempool) return;
+    if (refusal.reason == kInChain) rejected_.insert(inventory_hash(transaction.txid()));
     rejected_.insert(inventory_hash(transaction.wtxid()));
     if (refusal.kind == Kind::invalid) {
         host_.drop_peer(one.peer, fmt::format("it sent transaction {}, which is invalid: {}",
@@ -200,8 +207,51 @@ void TransactionFeed::keep_orphan(const Waiting& one) {
 
 void TransactionFeed::tip_changed() {
     rejected_.clear();
+    to_review_ = outgoing_.all();
+    review_outgoing();
     for (const OrphanPool::Orphan& orphan : orphans_.take_all()) enqueue(orphan.transaction, orphan.peer);
     hand_in();
+}
+
+/// A block may have what is on its way, or what that spends: no node gives it back then.
+void TransactionFeed::review_outgoing() {
+    if (reviewing_ || to_review_.empty()) return;
+    const std::size_t count = std::min(kAtOnce, to_review_.size());
+    std::vector<TransactionRef> batch(to_review_.end() - static_cast<std::ptrdiff_t>(count),
+                                      to_review_.end());
+    to_review_.resize(to_review_.size() - count);
+    auto done = [this, post = post_, batch](MempoolService::Outcomes outcomes) {
+        post([this, batch, outcomes = std::move(outcomes)] { reviewed(batch, outcomes); });
+    };
+    AcceptRules rules;
+    rules.test = true;
+    reviewing_ = mempool_.post(std::move(batch), std::move(done), rules).has_value();
+}
+
+void TransactionFeed::reviewed(const std::vector<TransactionRef>& batch,
+                               const MempoolService::Outcomes& outcomes) {
+    reviewing_ = false;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+        if (!outcomes[i] || !is_pointless(*batch[i], *outcomes[i])) continue;
+        log_.debug("transaction {} is not handed out any more: {}", batch[i]->txid().display_hex(),
+                   outcomes[i]->refusal.text());
+        outgoing_.settle(batch[i]->txid());
+    }
+    review_outgoing();
+}
+
+bool TransactionFeed::is_pointless(const MempoolTransaction& transaction,
+                                   const TransactionOutcome& outcome) const {
+    using Kind = TransactionRefusal::Kind;
+    if (outcome.accepted()) return false;
+    const TransactionRefusal& refusal = outcome.refusal;
+    if (refusal.kind == Kind::missing_inputs) {
+        return std::ranges::none_of(transaction.spends(), [this](const Outpoint& spent) {
+            return outgoing_.is_on_its_way(spent.txid);
+        });
+    }
+    return refusal.kind == Kind::invalid || refusal.reason == kInChain || refusal.reason == kInMempool ||
+           refusal.reason == kOtherWitness;
 }
 
 void TransactionFeed::fill(PeerNumber peer, Time now) {

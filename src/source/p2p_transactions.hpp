@@ -96,6 +96,10 @@ class TransactionFeed {
     void fill(PeerNumber peer, Time now);
     void fill_all(Time now);
     void announce_outgoing(PeerNumber peer);
+    void review_outgoing();
+    [[nodiscard]] bool is_pointless(const MempoolTransaction& transaction,
+                                    const TransactionOutcome& outcome) const;
+    void reviewed(const std::vector<TransactionRef>& batch, const MempoolService::Outcomes& outcomes);
     void ask_back(PeerNumber peer, Time now);
     [[nodiscard]] bool is_known(const Hash& hash) const;
     [[nodiscard]] InventoryItem item_for(PeerNumber peer, const MempoolTransaction& transaction,
@@ -108,13 +112,14 @@ class TransactionFeed {
     TransactionRequests requests_;
     OrphanPool orphans_;
     OutgoingTransactions outgoing_;
-    Recent taken_;     // by txid and by wtxid
-    Recent rejected_;  // by wtxid, on this tip
+    Recent rejected_;  // by wtxid, on this tip; what the chain has, by txid too
     std::unordered_set<PeerNumber> peers_;
     std::deque<Waiting> waiting_;
     std::unordered_set<Wtxid> under_way_;  // waiting, or with the chain thread
     std::size_t waiting_bytes_ = 0;
     bool handing_in_ = false;
+    std::vector<TransactionRef> to_review_;  // outgoing ones, after a block
+    bool reviewing_ = false;
 };
 
 }  // namespace blockpub

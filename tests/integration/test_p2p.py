@@ -286,6 +286,90 @@ class Transactions(AtTip):
         stream.wait_for(lambda frames: any(body[:33] == bytes.fromhex(better.txid) + b'R' for _, body, _ in frames),
                         what='the removal of what is too old')
 
+    def assert_mempool_told(self, node, frames):
+        """The frames are those of bitcoind, in its order and with its numbers, and tell what the mempool holds."""
+        bodies, inside, number, tx = iter(frames), set(), 1, None
+        for topic, body, _ in bodies:
+            if topic == b'hashtx':
+                tx = body
+                topic, raw, _ = next(bodies)
+                self.assertEqual((topic, regtest.parse_tx(regtest.Cursor(raw)).txid), (b'rawtx', tx.hex()))
+                topic, body, _ = next(bodies)
+                self.assertEqual((topic, body[:33]), (b'sequence', tx + b'A'))
+                inside.add(tx.hex())
+            else:
+                self.assertEqual((topic, body[32:33]), (b'sequence', b'R'))
+                inside.remove(body[:32].hex())
+            self.assertEqual(int.from_bytes(body[33:], 'little'), number)
+            number += 1
+        now = node.rpc('getrawmempool', False, True)
+        self.assertEqual((inside, number), (set(now['txids']), now['mempool_sequence']))
+
+    def test_a_full_mempool_lets_go_of_the_cheapest_and_says_what_it_asks_for(self):
+        node, _, (peer,), coins = self.funded(args=['-maxmempool=5'])
+        stream = self.subscriber(node.endpoint, topics=(b'hashtx', b'rawtx', b'sequence'))
+        before = node.resident_bytes()
+        txs = [pay([coin], 50 * COIN - 200_000 - 20_000 * i, witness=[[b'w' * 390_000]]) for i, coin in enumerate(coins[:20])]
+        for tx in txs:
+            # One by one, so that their order is known.
+            peer.announce_transactions([tx])
+            wait_until(lambda tx=tx: tx.txid in node.rpc('getrawmempool'), 20, 'the transaction')
+        info = node.rpc('getmempoolinfo')
+        self.assertLessEqual(info['usage'], 5_000_000)
+        self.assertEqual(info['maxmempool'], 5_000_000)
+        self.assertLess(info['size'], len(txs))
+        kept = set(node.rpc('getrawmempool'))
+        self.assertEqual(kept, {tx.txid for tx in txs[-info['size']:]})
+        frames = stream.wait_count(3 * len(txs) + len(txs) - info['size'])
+        self.assert_mempool_told(node, frames)
+        # The rate of the last that left, and the step for relay on top.
+        weight = 4 * len(txs[0].stripped) + len(txs[0].raw) - len(txs[0].stripped)
+        left = len(txs) - info['size'] - 1
+        rate = (200_000 + 20_000 * left) * 1000 // -(-weight // 4) + 1000
+        self.assertAlmostEqual(float(info['mempoolminfee']) * COIN, rate, delta=2)
+        with self.assertRaises(harness.RpcError) as caught:
+            node.rpc('sendrawtransaction', txs[0].raw.hex(), 0)
+        self.assertIn('mempool min fee not met', caught.exception.message)
+        self.assertLess(node.resident_bytes() - before, 48 << 20)
+        wait_until(lambda: peer.told_fee_filters()[-1] == round(float(info['mempoolminfee']) * COIN), 30, 'the new fee filter')
+
+    def test_what_has_left_the_mempool_may_come_again(self):
+        node, _, (peer,), coins = self.funded(args=['-mempoolexpiry=1'])
+        stream = self.subscriber(node.endpoint, topics=(b'hashtx', b'rawtx', b'sequence'))
+        first = pay([coins[0]], 50 * COIN - 1000)
+        better = pay([coins[0]], 50 * COIN - 10_000)
+        late = pay([coins[1]], 50 * COIN - 1000)
+        for tx in (first, better):
+            peer.announce_transactions([tx])
+            self.wait_mempool(node, [tx])
+        node.rpc('setmocktime', harness.MOCKTIME + 2 * 3600)
+        peer.announce_transactions([late])
+        self.wait_mempool(node, [late])
+        peer.announce_transactions([first])
+        self.wait_mempool(node, [late, first])
+        # As there: what is replaced, or has been here too long, leaves before the newcomer is told of.
+        self.assert_mempool_told(node, stream.wait_count(3 * 4 + 2))
+
+    def test_what_a_block_has_is_not_handed_out_any_more(self):
+        class Refuses(FakePeer):
+            def is_valid(self, raw):
+                return False
+        node, chain, (peer,), coins = self.funded(Refuses, args=['-debug=net'])
+        sent = [pay([coin], 50 * COIN - 1000) for coin in coins[:3]]
+        for tx in sent:
+            self.assertEqual(node.rpc('sendrawtransaction', tx.raw.hex(), 0), tx.txid)
+        wait_until(lambda: len(peer.handed) == 3, 20, 'the transactions')
+        # One is mined, and what another spends is spent.
+        peer.announce(chain.mine(txs=[sent[0], pay([coins[1]], 50 * COIN - 5000)]))
+        self.wait_tip(node, chain.tip)
+        for tx in sent[:2]:
+            self.wait_log(node, f'transaction {tx.txid} is not handed out any more: ')
+        late = self.peer(peer.active[1:])
+        node.rpc('addnode', f'127.0.0.1:{late.port}', 'add')
+        wait_until(lambda: late.handed, 20, 'the one that is left')
+        self.assertEqual(late.handed, [sent[2].raw])
+        self.wait_mempool(node, [sent[2]])
+
     def test_a_transaction_is_handed_out_and_comes_back_from_a_node(self):
         node, _, (peer,), coins = self.funded()
         tx = pay([coins[0]], 50 * COIN - 1000)

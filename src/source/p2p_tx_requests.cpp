@@ -17,6 +17,7 @@ void TransactionRequests::announce(PeerNumber number, const InventoryItem& item)
 
 std::vector<InventoryItem> TransactionRequests::ask(PeerNumber number, Time now) {
     expire(now);
+    forget_answered();
     std::vector<InventoryItem> asked;
     Peer& peer = peers_[number];
     std::deque<InventoryItem> later;
@@ -45,13 +46,25 @@ std::vector<InventoryItem> TransactionRequests::ask(PeerNumber number, Time now)
 
 void TransactionRequests::expire(Time now) {
     while (!in_flight_.empty() && now - in_flight_.front().first >= limits_.patience) {
-        const auto [since, hash] = in_flight_.front();
+        const auto question = in_flight_.front();
         in_flight_.pop_front();
-        const auto found = entries_.find(hash);
-        if (found == entries_.end() || !found->second.asked_of || found->second.since != since) continue;
+        if (!is_open(question)) continue;
+        const auto found = entries_.find(question.second);
         release(found->second);
         drop_if_nobody_has_it(found);
     }
+}
+
+bool TransactionRequests::is_open(const std::pair<Time, Hash>& question) const {
+    const auto found = entries_.find(question.second);
+    return found != entries_.end() && found->second.asked_of && found->second.since == question.first;
+}
+
+/// A peer may announce, and not have, as fast as it can: what it was asked would add up until its time is
+/// over.
+void TransactionRequests::forget_answered() {
+    if (in_flight_.size() <= 2 * limits_.in_flight * peers_.size()) return;
+    std::erase_if(in_flight_, [this](const auto& question) { return !is_open(question); });
 }
 
 /// The peer that it was asked of owes it no more.

@@ -46,6 +46,8 @@ class TransactionRequests {
 
     [[nodiscard]] bool is_known(const Hash& hash) const { return entries_.contains(hash); }
     [[nodiscard]] std::size_t size() const { return entries_.size(); }
+    /// Questions that are remembered for their time, those that are answered among them.
+    [[nodiscard]] std::size_t questions() const { return in_flight_.size(); }
 
  private:
     struct Entry {
@@ -60,6 +62,8 @@ class TransactionRequests {
     using Entries = std::unordered_map<Hash, Entry>;
 
     void expire(Time now);
+    void forget_answered();
+    [[nodiscard]] bool is_open(const std::pair<Time, Hash>& question) const;
     void release(Entry& entry);
     void drop_if_nobody_has_it(Entries::iterator entry);
 

@@ -74,6 +74,24 @@ TEST_CASE("what is asked of one peer at a time, and kept for it, is bounded") {
     CHECK(requests.ask(0, kBegin).size() == 3);
 }
 
+TEST_CASE("a peer that announces and has nothing leaves nothing behind, while another question is open") {
+    TransactionRequests requests(kFew);
+    requests.announce(0, transaction(0));
+    TransactionRequests::Time now = kBegin;
+    REQUIRE(requests.ask(0, now).size() == 1);
+    for (int i = 0; i < 1000; ++i) {
+        now += 1us;
+        requests.announce(0, transaction(1));
+        REQUIRE(requests.ask(0, now).size() == 1);
+        requests.decline(0, transaction(1).hash);
+    }
+    CHECK(requests.questions() <= 2 * kFew.in_flight + 1);
+    // The open one is not forgotten.
+    requests.announce(1, transaction(0));
+    CHECK(requests.ask(1, kBegin + 59s).empty());
+    CHECK(requests.ask(1, kBegin + 60s) == std::vector{transaction(0)});
+}
+
 TEST_CASE("whatever peers do, nothing is asked twice at a time and nothing stays behind") {
     const unsigned seed = test::seed_of_run();
     MESSAGE("seed " << seed);

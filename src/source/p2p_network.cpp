@@ -84,7 +84,7 @@ class Link : public std::enable_shared_from_this<Link> {
     asio::steady_timer timer_;
     std::vector<std::uint8_t> buffer_;
     std::deque<std::vector<std::uint8_t>> unsent_;
-    std::size_t unsent_bytes_ = 0;
+    std::size_t unsent_bytes_ = 0;  // beyond the bound: it is about to end
     bool ended_ = false;
     bool open_ = false;
     bool kept_out_ = false;  // the address tried last is not allowed
@@ -179,7 +179,7 @@ void Link::read() {
 }
 
 void Link::send(std::vector<std::uint8_t> bytes) {
-    if (ended_) return;
+    if (ended_ || unsent_bytes_ > kMostUnsent) return;
     unsent_bytes_ += bytes.size();
     unsent_.push_back(std::move(bytes));
     if (unsent_bytes_ > kMostUnsent) {

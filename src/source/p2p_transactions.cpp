@@ -281,12 +281,15 @@ void TransactionFeed::announce_outgoing(PeerNumber peer) {
 
 void TransactionFeed::wanted(PeerNumber peer, const std::vector<InventoryItem>& items) {
     std::vector<InventoryItem> missing;
+    std::unordered_set<Hash> given;
     for (const InventoryItem& item : items) {
         const TransactionRef transaction = item.is_block() ? nullptr : outgoing_.find(item.hash);
         if (transaction == nullptr) {
             missing.push_back(item);
             continue;
         }
+        // Nobody needs it twice, and 50,000 times would be too much for us.
+        if (!given.insert(inventory_hash(transaction->txid())).second) continue;
         host_.send_transaction(peer, transaction->raw());
         outgoing_.fetched(transaction->txid(), peer, SteadyClock::now());
     }

@@ -386,6 +386,19 @@ class Transactions(AtTip):
             node.rpc('submitpackage', [tx.raw.hex(), child.raw.hex()])
         self.assertIn('-upstreamrpc', caught.exception.message)
 
+    def test_a_node_that_asks_for_one_transaction_again_and_again(self):
+        class Greedy(FakePeer):
+            def on_inventory(self, connection, payload):
+                connection.sendall(fake_peer.message('getdata', regtest.compact_size(20_000) + payload[1:] * 20_000))
+        node, _, (peer,), coins = self.funded(Greedy)
+        before = node.resident_bytes()
+        tx = pay([coins[0]], 49 * COIN, witness=[[b'w' * 400_000]])
+        node.rpc('sendrawtransaction', tx.raw.hex(), 0)
+        self.wait_mempool(node, [tx])
+        self.assertEqual(peer.handed, [tx.raw])
+        self.assertLess(node.resident_bytes() - before, 32 << 20)
+        self.assertEqual(peer.accepted, 1)
+
     def test_what_no_node_takes_never_enters_the_mempool(self):
         class Refuses(FakePeer):
             def is_valid(self, raw):

@@ -16,6 +16,8 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <optional>
 #include <thread>
 #include <utility>  // before Asio, which relies on it
 
@@ -30,6 +32,7 @@ namespace {
 // As many as the kernel allows: in a storm of connections whoever finds it full waits for a second.
 constexpr int kPeerBacklog = asio::socket_base::max_listen_connections;
 constexpr std::chrono::milliseconds kAcceptAgain{100};  // out of descriptors
+constexpr std::chrono::minutes kWarnAgain{1};
 
 }  // namespace
 
@@ -58,6 +61,7 @@ struct PeerListener::Impl {
     std::vector<std::unique_ptr<Door>> doors;
     std::vector<Bound> bound;
     std::chrono::milliseconds tick{};
+    std::optional<std::chrono::steady_clock::time_point> warned_at;
     Handlers handlers;
     std::atomic<bool> stopped{false};
     std::jthread thread;
@@ -116,7 +120,11 @@ void PeerListener::Impl::accepted(Door& door, const error_code& error, tcp::sock
     const bool exhausted = error == asio::error::no_descriptors || error.value() == ENFILE ||
                            error == asio::error::no_memory || error == asio::error::no_buffer_space;
     if (exhausted) {
-        log.warning("no descriptor left for another peer; trying again");
+        const auto now = std::chrono::steady_clock::now();
+        if (!warned_at || now - *warned_at >= kWarnAgain) {
+            log.warning("no descriptor left for another peer; trying again");
+            warned_at = now;
+        }
         door.retry.expires_after(kAcceptAgain);
         door.retry.async_wait([this, &door](const error_code& cancelled) {
             if (!cancelled) accept(door);

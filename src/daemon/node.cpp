@@ -329,7 +329,7 @@ Result<void> RunningNode::serve() {
         context.peer_control = peer_control_.get();
         context.bans = bans_.get();
         context.ban_time = options_.sources.ban_time;
-        context.sender = p2p_->transactions();
+        context.sender = &p2p_->transactions();
         context.bus = bus_.get();
         context.set_debug = node_hooks_.set_debug;
         context.set_mocktime = [this](std::int64_t seconds) { clock_.set_fixed(seconds); };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "source/p2p_blocks_only.hpp"
 #include "source/p2p_control.hpp"
 #include "source/p2p_follower.hpp"
 #include "source/p2p_network.hpp"
@@ -32,11 +33,13 @@ class P2pSource {
     void stop();
     [[nodiscard]] const PeerList& peers() const& { return board_; }
     [[nodiscard]] PeerControl& control() & { return control_; }
-    /// Null where no transactions are relayed.
-    [[nodiscard]] TransactionSender* transactions() & { return follower_.transactions(); }
+    [[nodiscard]] TransactionSender& transactions() &;
 
  private:
+    void tick();
+
     PeerBoard board_;
+    BlocksOnlySender blocks_only_;
     PeerNetwork network_;
     Follower follower_;
     FollowerControl control_;

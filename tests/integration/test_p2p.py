@@ -434,6 +434,17 @@ class Transactions(AtTip):
         self.assertFalse(node.rpc('getpeerinfo')[0]['relaytxes'])
         self.assertEqual([name for name in peer.received if name in ('wtxidrelay', 'feefilter')], [])
 
+    def test_nothing_enters_unseen_by_a_node_without_transactions(self):
+        chain, blocks = self.blocks(regtest.MATURITY + 1)
+        peer = self.peer(blocks)
+        node = self.follow(peer, args=['-blocksonly', '-acceptnonstdtxn=1'])
+        self.wait_tip(node, blocks[-1])
+        with self.assertRaises(harness.RpcError) as caught:
+            node.rpc('sendrawtransaction', pay([(blocks[0].txs[0].txid, 0)], 50 * COIN - 1000).raw.hex(), 0)
+        self.assertEqual((caught.exception.code, caught.exception.message),
+                         (-9, 'The transaction was not sent: with -blocksonly no transactions are handed to nodes'))
+        self.assertEqual(node.rpc('getrawmempool'), [])
+
     def test_hostile_transactions(self):
         for kind in fake_peer.HOSTILE_AT_TIP:
             with self.subTest(kind=kind.__name__):

@@ -206,9 +206,10 @@ TEST_SUITE("source.importer") {
         RegtestChain node(node_options);
         {
             Import import(node, directory_plan(directory), options);
-            // Wait for half of it by the events, not by time.
+            // Wait for some of it by the events, not by time; what is left takes longer than this thread to
+            // stop it.
             std::size_t connected = 0;
-            while (connected < 30 && !import.importer.finished()) {
+            while (connected < 22 && !import.importer.finished()) {
                 for (const Event& event : node.released())
                     connected += std::holds_alternative<BlockConnected>(event) ? 1 : 0;
                 std::this_thread::yield();
@@ -216,18 +217,18 @@ TEST_SUITE("source.importer") {
             import.importer.stop();
             const auto begin = std::chrono::steady_clock::now();
             const ImportResult result = import.importer.wait();
-            CHECK(std::chrono::steady_clock::now() - begin < 1s);
+            CHECK(std::chrono::steady_clock::now() - begin < 5s);
             CHECK(result.stopped);
             CHECK(import.logger.count(LogLevel::info, "Import stopped") == 1);
         }
         const auto reached = node.chain().status().tip.height.value;
-        CHECK(reached >= 29);
+        CHECK(reached >= 21);
         node.restart();
         CHECK(node.chain().status().tip.height.value == reached);
         const ImportResult rest = import_all(node, directory_plan(directory));
         CHECK(node.tip() == branch.back().hash);
         CHECK(rest.blocks == 60 - reached);
-        CHECK(rest.known <= reached - 20);  // the first file is not read again
+        CHECK(rest.known + 20 <= reached);  // the first file is not read again
     }
 
     TEST_CASE("a file that was replaced is imported again, and one that has grown from where it ended") {

@@ -26,14 +26,12 @@ inline void write_le(std::uint8_t* p, T value) noexcept {
 /// Big-endian: keys whose byte order is their numeric order.
 template <std::unsigned_integral T>
 [[nodiscard]] inline T read_be(const std::uint8_t* p) noexcept {
-    T value = 0;
-    for (std::size_t i = 0; i < sizeof(T); ++i) value = static_cast<T>(value << 8 | p[i]);
-    return value;
+    return std::byteswap(read_le<T>(p));
 }
 
 template <std::unsigned_integral T>
 inline void write_be(std::uint8_t* p, T value) noexcept {
-    for (std::size_t i = sizeof(T); i-- > 0; value = static_cast<T>(value >> 8)) p[i] = static_cast<std::uint8_t>(value);
+    write_le(p, std::byteswap(value));
 }
 
 }  // namespace blockpub

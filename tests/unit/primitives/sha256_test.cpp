@@ -7,6 +7,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
 #include <random>
 #include <string_view>
 #include <vector>
@@ -84,8 +86,11 @@ TEST_CASE("a batch gives each message its own digest, whatever sizes meet") {
     const unsigned seed = std::random_device{}();
     CAPTURE(seed);
     std::mt19937 random(seed);
-    for (int round = 0; round < 50; ++round) {
-        std::vector<std::vector<std::uint8_t>> messages(random() % 12);
+    using Width = Sha256dBatch::Width;
+    for (int round = 0; round < 90; ++round) {
+        const Width width =
+            std::min(std::array{Width::one, Width::two, Width::sixteen}[round % 3], Sha256dBatch::widest());
+        std::vector<std::vector<std::uint8_t>> messages(random() % (round % 2 == 0 ? 12 : 60));
         for (auto& message : messages) {
             // Around every bound: one block, the padding's, the longest that is copied.
             static constexpr std::size_t kSizes[] = {0, 55, 56, 63, 64, 65, 119, 120, 4095, 4096, 4097, 9000};
@@ -93,7 +98,7 @@ TEST_CASE("a batch gives each message its own digest, whatever sizes meet") {
             for (std::uint8_t& byte : message) byte = static_cast<std::uint8_t>(random());
         }
         std::vector<Digest256> digests(messages.size());
-        Sha256dBatch batch;
+        Sha256dBatch batch(width);
         for (std::size_t i = 0; i < messages.size(); ++i) {
             const ByteSpan whole(messages[i]);
             const std::size_t cut = random() % (whole.size() + 1);

@@ -112,7 +112,12 @@ struct ChainStatus {
     EventIndex durable_events = 0;    ///< all records below are committed and synced
     std::optional<Height> pruned_to;  ///< highest block of the active chain that has been given up
     bool coins_missing = false;       ///< there are no coins of the tip, since the chain began at the tip
-    bool filling = false;             ///< the blocks that it began above are being fetched
+    /// The blocks that the chain began above are being fetched; nothing when they are not.
+    struct Filling {
+        Height blocks_below;  ///< all blocks below are here
+        Height coins;         ///< the coins are those of this height
+    };
+    std::optional<Filling> filling;
     std::string unreachable;     ///< why a branch with more work is not followed; empty while there is none
     std::string write_error;     ///< why nothing can be written just now; empty when it can
     std::string read_error;      ///< why a stored block that is needed cannot be read just now; likewise

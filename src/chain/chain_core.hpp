@@ -107,6 +107,7 @@ class ChainCore final : private ActivationHost {
     [[nodiscard]] Result<void> coins_reached(const HeaderNode& reached);
     void publish_start();
     void note_filled(const HeaderNode& node);
+    void publish_filling();
     void look_for_unreachable();
     [[nodiscard]] Result<void> commit();
     [[nodiscard]] Result<void> commit_step();

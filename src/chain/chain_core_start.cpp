@@ -7,6 +7,20 @@
 #include <utility>
 
 namespace blockpub {
+namespace {
+
+/// Blocks below the base were taken unchecked where headers had the work.
+Error cannot_be_whole(Error error) {
+    if (error.code != Errc::corrupt) return error;
+    error.context = fmt::format(
+        "The store that began at the tip cannot be made whole: {}. Either the node that gave the blocks is "
+        "not on "
+        "a valid chain, or this disk is damaged: give an empty -datadir=<dir> and a node that you trust",
+        error.context);
+    return error;
+}
+
+}  // namespace
 
 Result<void> ChainCore::load_start() {
     start_.emplace(options_, *state_, log_);
@@ -18,7 +32,13 @@ Result<void> ChainCore::load_start() {
 void ChainCore::publish_start() {
     const std::string_view reason = start_->why_no_coins();
     coins_.withhold(std::string(reason));
-    monitor_.set_start(!reason.empty(), start_->filling());
+    publish_filling();
+}
+
+void ChainCore::publish_filling() {
+    std::optional<ChainStatus::Filling> filling;
+    if (start_->filling()) filling = {.blocks_below = start_->blocks_below(), .coins = coins_.height()};
+    monitor_.set_start(!start_->why_no_coins().empty(), filling);
 }
 
 /// A block that the chain had without its bytes has come.
@@ -27,6 +47,7 @@ void ChainCore::note_filled(const HeaderNode& node) {
     nobody_waits_ = true;
     pruner_->note_filled();
     monitor_.set_pruned_to(pruner_->pruned_to());
+    publish_filling();
 }
 
 Result<void> ChainCore::make_coins() {
@@ -37,11 +58,12 @@ Result<void> ChainCore::make_coins() {
     auto made = coins_.connect_next(*state_, *node, *options_.store);
     while (!made) {
         const bool may_pass = made.error().code == Errc::io || made.error().code == Errc::disk_full;
-        if (!may_pass || !wait_to_retry(made.error(), ++failures)) return halt(std::move(made.error()));
+        if (!may_pass || !wait_to_retry(made.error(), ++failures)) return halt(cannot_be_whole(made.error()));
         made = coins_.connect_next(*state_, *node, *options_.store);
     }
     state_->link_filled(*node);
     start_->tell(node->height);
+    publish_filling();
     if (coins_.behind()) return {};
     start_->finish();
     // Shown before they are given: readers must not meet the coins of a lower block.

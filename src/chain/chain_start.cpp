@@ -163,14 +163,21 @@ const HeaderNode* ChainStart::take_unreachable() {
     return best;
 }
 
+Height ChainStart::blocks_below() {
+    const ActiveChain& active = state_.active();
+    const Height top = active.tip()->height;
+    while (lowest_ < top && active.at(lowest_).block.present()) lowest_ = lowest_.next();
+    return lowest_;
+}
+
 std::vector<const HeaderNode*> ChainStart::wanted(std::size_t count) {
     std::vector<const HeaderNode*> blocks;
     if (!filling()) return blocks;
     const ActiveChain& active = state_.active();
     const Height top = active.tip()->height;
-    while (lowest_ < top && active.at(lowest_).block.present()) lowest_ = lowest_.next();
-    const Height end = std::min(top, Height{lowest_.value + kWindow});
-    for (Height height = lowest_; height < end && blocks.size() < count; height = height.next()) {
+    const Height lowest = blocks_below();
+    const Height end = std::min(top, Height{lowest.value + kWindow});
+    for (Height height = lowest; height < end && blocks.size() < count; height = height.next()) {
         if (const HeaderNode& node = active.at(height); !node.block.present()) blocks.push_back(&node);
     }
     return blocks;
@@ -181,7 +188,7 @@ void ChainStart::tell(Height coins) {
     if (now - told_ < kTellFillingEvery) return;
     told_ = now;
     log_.info("Making the store whole: all blocks are here below height {}, coins of height {} of {}",
-              lowest_.value, coins.value, state_.active().tip()->height.value);
+              blocks_below().value, coins.value, state_.active().tip()->height.value);
 }
 
 void ChainStart::finish() {

@@ -64,6 +64,8 @@ class ChainStart {
 
     /// While filling: the lowest blocks of the active chain that are not here.
     [[nodiscard]] std::vector<const HeaderNode*> wanted(std::size_t count);
+    /// While filling: all blocks of the active chain below are here.
+    [[nodiscard]] Height blocks_below();
     /// While filling, now and then: how far it has come.
     void tell(Height coins);
     /// All blocks are here, and all coins made.

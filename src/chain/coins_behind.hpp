@@ -32,6 +32,8 @@ class CoinsBehind final : public CoinsEngine {
         at_ = at;
     }
     [[nodiscard]] bool behind() const { return behind_; }
+    /// Whose coins there are, while behind.
+    [[nodiscard]] Height height() const { return at_ == nullptr ? Height{0} : at_->height; }
     /// The next block of the active chain to make coins of, if it is here; null: none is.
     [[nodiscard]] HeaderNode* next(const ActiveChain& active) const;
     /// Makes the coins of the block that `next` gave, and of the tip as many as there are then. Errors: as

@@ -50,7 +50,8 @@ class ChainMonitor {
         const MutexLock lock(mutex_);
         view_.status.pruned_to = height;
     }
-    void set_start(bool coins_missing, bool filling) BLOCKPUB_EXCLUDES(mutex_) {
+    void set_start(bool coins_missing, std::optional<ChainStatus::Filling> filling)
+        BLOCKPUB_EXCLUDES(mutex_) {
         const MutexLock lock(mutex_);
         view_.status.coins_missing = coins_missing;
         view_.status.filling = filling;

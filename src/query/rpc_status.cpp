@@ -85,6 +85,13 @@ void write_chain(JsonWriter& out, const Chain& chain) {
     out.member("read_error", std::string_view(status.read_error));
     out.member("write_stopped", status.write_stopped);
     out.member("halted", std::string_view(status.halted));
+    if (status.filling) {
+        out.key("filling");
+        out.begin_object();
+        out.member("blocks_below", status.filling->blocks_below.value);
+        out.member("coins_height", status.filling->coins.value);
+        out.end_object();
+    }
     out.end_object();
 
     const ImportCounters counters = chain.import_counters();
@@ -221,8 +228,14 @@ void add_status_methods(std::vector<RpcMethod>& methods, const RpcContext& conte
             "be "
             "read just now; likewise\n"
             "    \"write_stopped\" : bool,        (boolean) whether writing has stopped for good\n"
-            "    \"halted\" : \"str\"               (string) why no block is taken any more; empty while "
+            "    \"halted\" : \"str\",              (string) why no block is taken any more; empty while "
             "all is well\n"
+            "    \"filling\" : {                  (json object, optional) while a store that began at the "
+            "tip "
+            "is made whole\n"
+            "      \"blocks_below\" : n,          (numeric) all blocks below this height are here\n"
+            "      \"coins_height\" : n           (numeric) height up to which coins have been made\n"
+            "    }\n"
             "  },\n"
             "  \"import\" : {                     (json object) blocks of imports, since the start\n"
             "    \"accepted\" : n,                (numeric) taken\n"

@@ -4,6 +4,13 @@
 #include <algorithm>
 
 namespace blockpub {
+namespace {
+
+/// Of one peer; more than can be asked of it at a time.
+constexpr std::size_t kMostLacks = 4096;
+
+}  // namespace
+
 void BlockDownloads::offer(PeerNumber peer, const std::vector<HeaderDesk::Missing>& missing) {
     peers_[peer].offers.assign(missing.begin(), missing.end());
 }
@@ -14,8 +21,10 @@ std::size_t BlockDownloads::quota(const Peer& peer) const {
                       limits_.least_in_flight, limits_.most_in_flight);
 }
 
-bool BlockDownloads::may_ask(const BlockHash& hash, bool idle_peer, Time now) const {
-    if (settling_.contains(hash)) return false;
+bool BlockDownloads::may_ask(const Peer& peer, const BlockHash& hash, bool idle_peer, Time now) const {
+    if (settling_.contains(hash) || peer.requests.contains(hash)) return false;
+    const auto lack = peer.lacks.find(hash);
+    if (lack != peer.lacks.end() && now < lack->second.until) return false;
     const auto asked = asked_of_.find(hash);
     if (asked == asked_of_.end()) return true;
     return idle_peer && asked->second.peers == 1 && now - asked->second.since >= limits_.second_peer;
@@ -28,7 +37,7 @@ std::vector<BlockHash> BlockDownloads::ask(PeerNumber number, Time now) {
     if (full() || peer.requests.size() >= quota(peer)) return asked;
     for (const HeaderDesk::Missing& offer : peer.offers) {
         if (peer.requests.size() >= quota(peer)) break;
-        if (peer.requests.contains(offer.hash) || !may_ask(offer.hash, idle_peer, now)) continue;
+        if (!may_ask(peer, offer.hash, idle_peer, now)) continue;
         add_request(peer, offer, now);
         asked.push_back(offer.hash);
     }
@@ -72,8 +81,15 @@ std::optional<std::chrono::steady_clock::duration> BlockDownloads::receive(PeerN
     return took;
 }
 
-void BlockDownloads::decline(PeerNumber number, const BlockHash& hash) {
-    drop_request(peers_[number], hash);
+bool BlockDownloads::decline(PeerNumber number, const BlockHash& hash, Time now) {
+    Peer& peer = peers_[number];
+    if (!peer.requests.contains(hash)) return false;
+    drop_request(peer, hash);
+    if (peer.lacks.size() >= kMostLacks) peer.lacks.clear();
+    Lack& lack = peer.lacks[hash];
+    lack.pause = std::clamp(2 * lack.pause, limits_.lacking, limits_.lacking_longest);
+    lack.until = now + lack.pause;
+    return true;
 }
 
 void BlockDownloads::settle(const BlockHash& hash) {
@@ -84,6 +100,7 @@ void BlockDownloads::settle(const BlockHash& hash) {
     for (auto& [number, peer] : peers_) {
         const auto offer = std::ranges::find(peer.offers, hash, &HeaderDesk::Missing::hash);
         if (offer != peer.offers.end()) peer.offers.erase(offer);
+        peer.lacks.erase(hash);
     }
 }
 

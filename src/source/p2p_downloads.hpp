@@ -34,6 +34,8 @@ class BlockDownloads {
         std::size_t bytes_delivered = std::size_t{32}
                                       << 20;            ///< with the chain thread; beyond, none is asked for
         std::chrono::milliseconds second_peer{10'000};  ///< after which an idle peer is asked as well
+        std::chrono::milliseconds lacking{5'000};       ///< the first pause after a peer did not have a block
+        std::chrono::milliseconds lacking_longest{600'000};
     };
     explicit BlockDownloads(const Limits& limits) : limits_(limits) {}
 
@@ -48,8 +50,9 @@ class BlockDownloads {
     [[nodiscard]] std::optional<std::chrono::steady_clock::duration> receive(PeerNumber peer,
                                                                              const BlockHash& hash,
                                                                              std::size_t bytes, Time now);
-    /// `peer` does not have it.
-    void decline(PeerNumber peer, const BlockHash& hash);
+    /// `peer` does not have it: it is asked again after a pause, which doubles each time.
+    /// Result: false when it was not asked for it.
+    bool decline(PeerNumber peer, const BlockHash& hash, Time now);
     /// The chain thread is done with a block that was received. Requires: offers that it made before came
     /// before.
     void settle(const BlockHash& hash);
@@ -74,14 +77,19 @@ class BlockDownloads {
         Height height;
         Time since;
     };
+    struct Lack {
+        Time until{};
+        std::chrono::milliseconds pause{};
+    };
     struct Peer {
         std::deque<HeaderDesk::Missing> offers;
+        std::unordered_map<BlockHash, Lack> lacks;  // what it did not have when asked
         std::unordered_map<BlockHash, Request> requests;
         std::uint64_t average_bytes = 0;
         Time last_block{};
     };
     [[nodiscard]] std::size_t quota(const Peer& peer) const;
-    [[nodiscard]] bool may_ask(const BlockHash& hash, bool idle_peer, Time now) const;
+    [[nodiscard]] bool may_ask(const Peer& peer, const BlockHash& hash, bool idle_peer, Time now) const;
     void add_request(Peer& peer, const HeaderDesk::Missing& block, Time now);
     void drop_request(Peer& peer, const BlockHash& hash);
 

@@ -81,6 +81,7 @@ class Follower final : private PeerHost, private TransactionFeedHost {
         struct Entry {
             std::uint32_t peer = 0;
             std::uint64_t session = 0;
+            BlockHash best;
             std::vector<HeaderDesk::Missing> missing;
             bool failed = false;
         };
@@ -161,8 +162,9 @@ class Follower final : private PeerHost, private TransactionFeedHost {
     bool planning_ = false;
     bool plan_again_ = false;
     bool ended_ = false;
-    std::map<std::uint32_t, std::uint64_t> told_of_age_;  // sessions of peers that lack old blocks
-    Time reading_since_{};                                // since when reading was not paused for all
+    std::map<std::uint32_t, std::uint64_t> told_of_age_;   // sessions of peers that lack old blocks
+    std::map<std::uint32_t, std::uint64_t> told_of_lack_;  // and of those that lacked one they had shown
+    Time reading_since_{};                                 // since when reading was not paused for all
 };
 
 }  // namespace blockpub

@@ -86,6 +86,11 @@ void HeaderSync::begin(Time now) {
     });
 }
 
+void HeaderSync::begin_anew(Time now) {
+    best_.reset();
+    last_asked_ = now - kAskAgain;
+}
+
 void HeaderSync::request(std::vector<BlockHash> locator, Time now) {
     asked_since_ = now;
     last_asked_ = now;
@@ -115,7 +120,7 @@ Result<void> HeaderSync::take(std::vector<BlockHeader> headers, Time now) {
 }
 
 Result<void> HeaderSync::process(std::vector<BlockHeader> headers, Time now) {
-    asked_since_.reset();
+    asked_before_ = std::exchange(asked_since_, std::nullopt);
     if (headers.empty()) {
         if (presync_ && presync_->second_look())
             return fail(Errc::corrupt, "it sent fewer headers than before");
@@ -213,6 +218,8 @@ Result<void> HeaderSync::headers_taken(const HeaderAnswer& answer, Time now) {
 Result<void> HeaderSync::headers_stranded(const HeaderAnswer& answer, Time now) {
     if (++stranded_ > kMostStranded)
         return fail(Errc::corrupt, "it sent headers that do not connect, again and again");
+    // The answer to getheaders connects: it is still to come, and is not asked for twice.
+    if (!asked_since_) asked_since_ = asked_before_;
     if (!asked_since_) request(answer.locator, now);
     return {};
 }
@@ -275,10 +282,12 @@ Result<void> HeaderSync::tick(Time now) {
     if (asking_chain_) return {};
     if (asked_since_) {
         if (now - *asked_since_ < 2 * timeout_) return {};
-        return fail(
-            Errc::io,
-            fmt::format("no answer to getheaders within {} s",
-                        std::chrono::duration_cast<std::chrono::seconds>(now - *asked_since_).count()));
+        const auto waited = std::chrono::duration_cast<std::chrono::seconds>(now - *asked_since_).count();
+        if (stranded_ != 0)
+            return fail(
+                Errc::corrupt,
+                fmt::format("it sent headers that do not connect, and no others within {} s", waited));
+        return fail(Errc::io, fmt::format("no answer to getheaders within {} s", waited));
     }
     if (paused_at_) {
         ask_chain([at = *paused_at_,

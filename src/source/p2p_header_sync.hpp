@@ -71,6 +71,8 @@ class HeaderSync {
     HeaderSync(const ChainParams& params, std::chrono::milliseconds timeout, HeaderSyncHost& host);
 
     void begin(Time now);
+    /// The peer's best is forgotten, and asked for soon.
+    void begin_anew(Time now);
     /// A headers message. It is kept while the chain thread is asked about another.
     [[nodiscard]] Result<void> take(std::vector<BlockHeader> headers, Time now);
     /// The peer says that it has a block (inv).
@@ -108,7 +110,8 @@ class HeaderSync {
     HeaderSyncHost& host_;
 
     bool asking_chain_ = false;
-    std::optional<Time> asked_since_;  // a getheaders is under way
+    std::optional<Time> asked_since_;   // a getheaders is under way
+    std::optional<Time> asked_before_;  // and was when the headers with the chain thread came
     Time last_asked_{};
     bool more_ = false;  // the headers with the chain thread filled a message
     std::shared_ptr<std::vector<BlockHeader>> in_hand_;

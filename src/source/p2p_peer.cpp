@@ -201,6 +201,10 @@ void Peer::chain_answered(std::uint64_t session, HeaderAnswer answer) {
     settle(headers_->answer(std::move(answer), SteadyClock::now()));
 }
 
+void Peer::ask_headers_anew(Time now) {
+    if (headers_) headers_->begin_anew(now);
+}
+
 void Peer::update_pause() {
     if (!session_ || !connection_) return;
     const bool pause = host_.reading_paused() || (headers_ && headers_->asking_chain());

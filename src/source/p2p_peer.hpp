@@ -114,6 +114,8 @@ class Peer final : private PeerSessionHost, private HeaderSyncHost {
     void ask_mempool();
     /// `session`: as it was when the chain was asked; what is older is passed over.
     void chain_answered(std::uint64_t session, HeaderAnswer answer);
+    /// What it has shown last is not its chain. Requires: ready().
+    void ask_headers_anew(Time now);
     /// Reads on, or not: see PeerHost::reading_paused().
     void update_pause();
 

@@ -46,8 +46,9 @@ std::string FollowProgress::line(const State& state, Time now) {
 void FollowProgress::say_caught_up(const State& state) {
     behind_ = false;
     samples_.clear();
-    log_.info("Following: caught up at height {}, {} blocks later", state.height,
-              state.height - caught_up_from_);
+    // A chain with more work may be shorter than the one that was left.
+    const std::uint64_t blocks = state.height > caught_up_from_ ? state.height - caught_up_from_ : 0;
+    log_.info("Following: caught up at height {}, {} blocks later", state.height, blocks);
     if (sink_ != nullptr && shown_) sink_->show("");
     shown_ = false;
 }

@@ -455,7 +455,7 @@ class TooManyHeaders(FakePeer):
 
 class Strangers(FakePeer):
     """Headers whose parent nobody knows, whatever is asked."""
-    reason = 'it sent headers that do not connect, again and again'
+    reason = 'it sent headers that do not connect'
 
     def send_headers(self, connection, headers):
         stranger = struct.pack('<i', 4) + b'\x07' * 32 + bytes(32) + struct.pack('<II', regtest.GENESIS.time + 1, regtest.BITS)

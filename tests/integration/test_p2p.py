@@ -3,7 +3,7 @@
 import fake_peer
 import harness
 import regtest
-from fake_peer import FakePeer
+from fake_peer import FakePeer, message
 from harness import IntegrationTest, main, wait_until
 
 
@@ -509,6 +509,18 @@ class CompactBlocks(AtTip):
         self.assertEqual(len(peer.blocks_given), given + 3)
         self.assertEqual(peer.accepted, 1)
 
+    def test_an_invalid_block_passed_on_unchecked_says_nothing_against_its_peer(self):
+        node, chain, (peer,), *_ = self.at_tip(FakePeer)
+        accepted = peer.accepted
+        bad = chain.build(outputs=[(5000 * COIN, regtest.OP_TRUE)])
+        with peer.lock:
+            peer.by_digest[bad.digest] = bad  # it never becomes part of its chain
+        peer.broadcast(message('cmpctblock', fake_peer.compact_payload(bad)))
+        self.wait_log(node, f'Peer 127.0.0.1:{peer.port}: ', bad.hash, 'passed on unchecked', 'bad-cb-amount')
+        peer.announce_compact(chain.mine())
+        self.wait_tip(node, chain.tip)
+        self.assertEqual(peer.accepted, accepted)
+
     def test_a_peer_that_keeps_the_rest_holds_up_nobody(self):
         class Keeps(FakePeer):
             def give_block_transactions(self, connection, block, places):
@@ -582,6 +594,50 @@ class Hostile(P2pTest):
         self.assertLessEqual(node.rpc('getblockchaininfo')['headers'], 52_000)
         honest.announce(chain.mine())
         self.wait_tip(node, chain.tip)
+
+
+class OddNodes(P2pTest):
+    def test_a_node_without_the_blocks_of_its_chain_is_named_and_asked_less_and_less(self):
+        class Lacking(FakePeer):
+            asked = ()
+
+            def on_get_data(self, connection, payload):
+                self.asked = [*self.asked, *(payload[at:at + 32] for at in range(5, len(payload), 36))]
+                connection.sendall(message('notfound', payload))
+        chain, blocks = self.blocks(100)
+        lacking, whole = self.peer(blocks, Lacking), FakePeer(blocks, port=harness.free_port())
+        node = self.follow(lacking, whole)
+        self.wait_log(node, f'Peer 127.0.0.1:{lacking.port}: does not have block', 'of its own chain')
+        whole.start()
+        self.addCleanup(whole.stop)
+        self.wait_tip(node, blocks[-1], 60)
+        self.assertEqual(node.rpc('getconnectioncount'), 2)
+        for tip in (chain.mine() for _ in range(3)):
+            for peer in (lacking, whole):
+                peer.announce(tip)
+            self.wait_tip(node, tip)
+        # Pauses of 5, 10, 20 seconds and so on, and a start of the honest one within few of them.
+        self.assertLessEqual(max(lacking.asked.count(digest) for digest in lacking.asked), 5)
+
+    def test_headers_that_do_not_connect_start_no_second_download(self):
+        strangers = regtest.Chain(harness.CHAIN_START + 7)
+        first = strangers.mine()
+        strange = [strangers.mine() for _ in range(5)]
+        self.assertEqual(strange[0].raw[4:36], first.digest)
+
+        class Talkative(FakePeer):
+            def on_get_headers(self, connection, payload):
+                for block in strange:
+                    self.send_headers(connection, [block.raw[:80]])
+                super().on_get_headers(connection, payload)
+        chain, blocks = self.blocks(50)
+        peer = self.peer(blocks, Talkative)
+        node = self.follow(peer)
+        self.wait_tip(node, blocks[-1])
+        self.assertEqual(peer.received.count('getheaders'), 1)
+        peer.announce(chain.mine())
+        self.wait_tip(node, chain.tip)
+        self.assertEqual(peer.accepted, 1)
 
 
 class FirstErrors(P2pTest):

@@ -249,6 +249,8 @@ class BecomingWhole(StartAtTest):
         self.restart(node, '-startat=tip')
         self.wait_log(node, 'becomes a whole one')
         wait_until(lambda: peer.asked, 30, 'the old blocks wanted')
+        filling = node.rpc('getblockpubinfo')['chain']['filling']
+        self.assertEqual(filling, {'blocks_below': 1, 'coins_height': 0})
         stream = self.subscriber(node.endpoint)
         chain = self.grown()
         while not stream.take():
@@ -268,6 +270,7 @@ class BecomingWhole(StartAtTest):
         stream.take()
         peer.let_go.set()
         self.wait_whole(node)
+        self.assertNotIn('filling', node.rpc('getblockpubinfo')['chain'])
         self.assertEqual(sorted(h for h in peer.asked if h <= BASE), list(range(1, BASE + 1)))
         after = chain.build(branch[-1])
         newest.announce(after)

@@ -268,7 +268,10 @@ TEST_CASE("a store that began at the tip becomes one like any other") {
     node.stop();
     node.options().chain.prune.mode = PruneOptions::Mode::off;
     node.start();
-    CHECK(node.chain().status().filling);
+    auto filling = node.chain().status().filling;
+    REQUIRE(filling);
+    CHECK(filling->blocks_below == Height{1});
+    CHECK(filling->coins == Height{0});
     CHECK(coins.store->snapshot().error().code == Errc::unavailable);
     CHECK(missing(node, blocks.back().hash).size() == 15);
     CHECK(missing(node, blocks.back().hash, 4).size() == 4);
@@ -279,6 +282,10 @@ TEST_CASE("a store that began at the tip becomes one like any other") {
         CHECK(deliver(node, blocks[i].raw).kind == DeliveredBlock::Kind::accepted);
     commit_all(node);
     CHECK(node.chain().status().pruned_to == Height{13});
+    filling = node.chain().status().filling;
+    REQUIRE(filling);
+    CHECK(filling->blocks_below == Height{2});
+    CHECK(filling->coins <= Height{1});
     // The tip goes on meanwhile.
     blocks.push_back(child_of(blocks.back()));
     send_headers(node, blocks);

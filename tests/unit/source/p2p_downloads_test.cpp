@@ -55,6 +55,39 @@ TEST_CASE("two peers are never asked for the same block, lowest first") {
     CHECK(downloads.ask(0, kStart).empty());
 }
 
+TEST_CASE("what a peer does not have is asked of another at once, and of it less and less often") {
+    BlockDownloads downloads(kSmall);
+    downloads.offer(0, missing(1, 1));
+    downloads.offer(1, missing(1, 1));
+    CHECK_FALSE(downloads.decline(0, hash_of(1), kStart));  // was not asked
+    auto now = kStart;
+    for (const auto pause : {5s, 10s, 20s, 40s}) {
+        REQUIRE(downloads.ask(0, now).size() == 1);
+        CHECK(downloads.decline(0, hash_of(1), now));
+        CHECK_FALSE(downloads.decline(0, hash_of(1), now));
+        CHECK(downloads.idle());
+        downloads.offer(0, missing(1, 1));
+        CHECK(downloads.ask(0, now + pause - 1ms).empty());
+        now += pause;
+    }
+    for (int i = 0; i < 10; ++i) {
+        REQUIRE(downloads.ask(0, now).size() == 1);
+        CHECK(downloads.decline(0, hash_of(1), now));
+        downloads.offer(0, missing(1, 1));
+        now += 600s;
+    }
+    REQUIRE(downloads.ask(1, now).size() == 1);
+    CHECK(downloads.receive(1, hash_of(1), 100, now));
+    downloads.settle(hash_of(1));
+    // A peer that comes again has a clean sheet.
+    downloads.offer(0, missing(2, 1));
+    REQUIRE(downloads.ask(0, now).size() == 1);
+    CHECK(downloads.decline(0, hash_of(2), now));
+    downloads.forget(0);
+    downloads.offer(0, missing(2, 1));
+    CHECK(downloads.ask(0, now).size() == 1);
+}
+
 TEST_CASE("a block that was not asked for is told apart") {
     BlockDownloads downloads(kSmall);
     downloads.offer(0, missing(1, 1));

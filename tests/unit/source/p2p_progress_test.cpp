@@ -53,6 +53,13 @@ TEST_CASE("a download is told of while it lasts, and once when it is done") {
     CHECK(f.sink.last.empty());
 }
 
+TEST_CASE("a chain that is shorter than the one that was left is caught up with, by no blocks") {
+    ProgressFixture f;
+    f.tick({.height = 1000, .best_header = 1100, .peers = 1, .nodes = 1});
+    f.tick({.height = 990, .best_header = 990, .peers = 1, .nodes = 1});
+    CHECK(f.lines_with("caught up at height 990, 0 blocks later") == 1);
+}
+
 TEST_CASE("without a peer nobody has caught up") {
     ProgressFixture f;
     f.tick({.height = 10, .best_header = 1000, .peers = 1, .nodes = 2});

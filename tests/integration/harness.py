@@ -53,6 +53,11 @@ def seconds(base):
     return base * float(os.environ.get('BLOCKPUB_TIME_FACTOR', '1'))
 
 
+def memory(mebibytes):
+    """A bound on a daemon's memory in bytes; sanitizers take some times as much, for themselves."""
+    return (mebibytes << 20) * seconds(1)
+
+
 def rounds(base):
     return max(1, base // int(os.environ.get('BLOCKPUB_ROUNDS', '1')))
 

@@ -376,7 +376,7 @@ class Load(IntegrationTest):
         after = daemon.resident_bytes()
         print(f'anonymous memory {before >> 10} KiB, after {rounds(10_000)} more {after >> 10} KiB', file=sys.stderr)
         # The records of a sanitizer grow with what has happened.
-        self.assertLess(after - before, seconds(8 << 20))
+        self.assertLess(after - before, harness.memory(8))
         self.assertEqual(daemon.rpc('getblock', big.hash, 0), big.hex)
 
     def test_waits_end_with_their_clients(self):

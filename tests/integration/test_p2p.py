@@ -330,7 +330,7 @@ class Transactions(AtTip):
         with self.assertRaises(harness.RpcError) as caught:
             node.rpc('sendrawtransaction', txs[0].raw.hex(), 0)
         self.assertIn('mempool min fee not met', caught.exception.message)
-        self.assertLess(node.resident_bytes() - before, 48 << 20)
+        self.assertLess(node.resident_bytes() - before, harness.memory(48))
         wait_until(lambda: peer.told_fee_filters()[-1] == round(float(info['mempoolminfee']) * COIN), 30, 'the new fee filter')
 
     def test_what_has_left_the_mempool_may_come_again(self):
@@ -396,7 +396,7 @@ class Transactions(AtTip):
         node.rpc('sendrawtransaction', tx.raw.hex(), 0)
         self.wait_mempool(node, [tx])
         self.assertEqual(peer.handed, [tx.raw])
-        self.assertLess(node.resident_bytes() - before, 32 << 20)
+        self.assertLess(node.resident_bytes() - before, harness.memory(32))
         self.assertEqual(peer.accepted, 1)
 
     def test_what_no_node_takes_never_enters_the_mempool(self):
@@ -562,7 +562,7 @@ class Hostile(P2pTest):
         self.wait_tip(node, blocks[-1], 60)
         honest.announce(chain.mine())
         self.wait_tip(node, chain.tip)
-        self.assertLess(node.resident_bytes(), 300 << 20)
+        self.assertLess(node.resident_bytes(), harness.memory(300))
         # They were called again, later and later.
         for peer in hostile:
             with self.subTest(kind=type(peer).__name__):

@@ -114,7 +114,7 @@ class Day(IntegrationTest):
             mined += self.chain_.tags - before
         self.assertGreaterEqual(mined, count)
         self.assertGreater(self.deepest, 0)
-        self.assertLess(self.node.resident_bytes(), 400 << 20)
+        self.assertLess(self.node.resident_bytes(), harness.memory(400))
         print(f'{mined} blocks to height {self.chain_.tip.height}, {total} rounds, deepest reorganization '
               f'{self.deepest}, {self.peer.accepted} connections, {time.monotonic() - began:.0f} s', file=sys.stderr)
 

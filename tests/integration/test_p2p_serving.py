@@ -264,7 +264,7 @@ class Transactions(ServingTest):
         honest = self.client(daemon)
         honest.send('getdata', inventory_payload(TX | WITNESS_FLAG, [tx.digest]))
         self.assertEqual(honest.expect('tx').payload, tx.raw)
-        self.assertLess(daemon.resident_bytes() - before, 16 << 20)
+        self.assertLess(daemon.resident_bytes() - before, harness.memory(16))
 
     def test_the_whole_mempool_for_who_has_the_permission(self):
         daemon, _, coins = self.funded('-acceptnonstdtxn=1', '-whitelist=mempool@127.0.0.1')
@@ -505,7 +505,7 @@ class Limits(ServingTest):
         # Meanwhile others are served, and memory does not grow with what is asked for.
         for _ in range(5):
             self.assertEqual(self.client(daemon).blocks([block.digest]), [block.raw])
-        self.assertLess(daemon.resident_bytes() - before, 24 << 20)
+        self.assertLess(daemon.resident_bytes() - before, harness.memory(24))
         for _ in range(wanted):
             self.assertEqual(peer.expect('block').payload, block.raw)
         self.assertEqual(peer.expect('pong').payload, bytes(8))
@@ -527,8 +527,7 @@ class Limits(ServingTest):
                     endless.sock.sendall(question * (1_000_000 // len(question)))
         honest = self.client(daemon)
         self.assertEqual(honest.blocks([blocks[-1].digest]), [blocks[-1].raw])
-        self.assertLess(daemon.resident_bytes() - before, 64 << 20)
-
+        self.assertLess(daemon.resident_bytes() - before, harness.memory(64))
 
     def test_what_is_of_no_interest_is_not_held(self):
         daemon, _, blocks = self.filled(1)
@@ -537,7 +536,7 @@ class Limits(ServingTest):
         for i, peer in enumerate(crowd):
             peer.sock.sendall(message(('tx', 'block', 'unheard-of')[i % 3], bytes(3_900_000))[:-1])
         wait_until(lambda: sum(row['bytesrecv'] for row in daemon.rpc('getpeerinfo')) >= 30 * 3_900_000, 30, 'all of it')
-        self.assertLess(daemon.resident_bytes() - before, 24 << 20)
+        self.assertLess(daemon.resident_bytes() - before, harness.memory(24))
         crowd[0].sock.sendall(b'\0')
         self.assertEqual(crowd[0].headers([GENESIS]), [blocks[1].raw[:80]])
         crowd[1].sock.sendall(b'\1')

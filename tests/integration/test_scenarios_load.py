@@ -46,7 +46,7 @@ class Strangers(IntegrationTest):
             daemon.submit(blocks[-1])
         after = daemon.resident_bytes()
         print(f'anonymous memory {before >> 10} KiB, after {rounds(600) * 4} more connections {after >> 10} KiB', file=sys.stderr)
-        self.assertLess(after - before, (8 << 20) * seconds(1))
+        self.assertLess(after - before, harness.memory(8))
         got = stream.wait_for(lambda frames: harness.ends_block(frames, blocks[-1]))
         self.assert_frames(got, [f for b in blocks for f in regtest.connect_frames(b) + regtest.tip_frames(b)])
         self.assert_counters(got, counters)

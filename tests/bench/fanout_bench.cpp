@@ -2,6 +2,7 @@
 // One publisher's 1 MB rawblock to 1, 10 and 100 subscribers, against a bare PUB socket that sends the same
 // buffer to the same subscribers. Rounds alternate; the ratio is that of the medians. Goal: 0.9.
 
+#include "base/endian.hpp"
 #include "base/thread.hpp"
 #include "bench_support.hpp"
 
@@ -46,9 +47,9 @@ class Subscribers {
             sockets_.back().connect(endpoint);
         }
     }
-    /// Receives until every subscriber has had `messages` messages with a body of a block's size.
-    void receive(int messages) {
-        std::vector<int> left(sockets_.size(), messages);
+    /// Receives until every subscriber has had a message with a counter of at least `last`.
+    void receive(std::uint32_t last) {
+        std::vector<bool> done(sockets_.size(), false);
         std::size_t unfinished = sockets_.size();
         std::vector<zmq::pollitem_t> items;
         for (auto& socket : sockets_) items.push_back({socket.handle(), 0, ZMQ_POLLIN, 0});
@@ -59,7 +60,9 @@ class Subscribers {
                 std::array<zmq::message_t, 3> frames;
                 if (!zmq::recv_multipart_n(sockets_[i], frames.begin(), frames.size()))
                     give_up("nothing received");
-                if (frames[1].size() == kBlockSize && left[i] > 0 && --left[i] == 0) --unfinished;
+                if (done[i] || read_le<std::uint32_t>(frames[2].data<std::uint8_t>()) < last) continue;
+                done[i] = true;
+                --unfinished;
             }
         }
     }
@@ -69,24 +72,42 @@ class Subscribers {
     std::vector<zmq::socket_t> sockets_;
 };
 
-/// Sends until each subscriber has received one message: then all subscriptions are in place.
-void warm_up(Subscribers& subscribers, const std::function<void()>& send_one) {
-    std::atomic<bool> ready{false};
-    const std::jthread receiver([&] {
-        subscribers.receive(1);
-        ready = true;
-    });
-    while (!ready) {
+/// One side of the comparison. Its messages are counted from 0, by their last frame too.
+struct Side {
+    std::function<void()> send_one;
+    Subscribers& subscribers;
+    std::uint32_t sent = 0;
+
+    void send() {
         send_one();
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        ++sent;
     }
+};
+
+/// Sends until each subscriber has received one message: then all subscriptions are in place. What else was
+/// sent is taken out as well, so that no round finds another's messages.
+void warm_up(Side& side) {
+    std::atomic<bool> ready{false};
+    {
+        const std::jthread receiver([&] {
+            side.subscribers.receive(0);
+            ready = true;
+        });
+        while (!ready) {
+            side.send();
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        }
+    }
+    side.send();
+    side.subscribers.receive(side.sent - 1);
 }
 
-double time_round(Subscribers& subscribers, int messages, const std::function<void()>& send_one) {
+double time_round(Side& side, int messages) {
+    const std::uint32_t last = side.sent + static_cast<std::uint32_t>(messages) - 1;
     const auto begin = SteadyClock::now();
     {
-        const std::jthread receiver([&] { subscribers.receive(messages); });
-        for (int i = 0; i < messages; ++i) send_one();
+        const std::jthread receiver([&] { side.subscribers.receive(last); });
+        for (int i = 0; i < messages; ++i) side.send();
     }
     return seconds_since(begin);
 }
@@ -130,13 +151,15 @@ void compare(int count, const SharedBytes& block) {
 
     Subscribers ours(publisher->status().endpoint, count);
     Subscribers bare(socket.get(zmq::sockopt::last_endpoint), count);
-    warm_up(ours, publish);
-    warm_up(bare, send);
+    Side our_side{publish, ours};
+    Side bare_side{send, bare};
+    warm_up(our_side);
+    warm_up(bare_side);
     std::vector<double> our_times;
     std::vector<double> bare_times;
     for (int round = 0; round < kRounds; ++round) {
-        our_times.push_back(time_round(ours, messages, publish));
-        bare_times.push_back(time_round(bare, messages, send));
+        our_times.push_back(time_round(our_side, messages));
+        bare_times.push_back(time_round(bare_side, messages));
     }
     publisher->stop();
     const double gigabytes = static_cast<double>(kBlockSize) * messages * count / 1e9;

@@ -84,7 +84,10 @@ void Follower::block_settled(const Delivery& delivery, const DeliveredBlock& out
             // Short ids that meet by chance make such a block, and are nobody's fault.
             log_.debug("Peer {}: block {} cannot be put together: {}", peer->name(), hash.display_hex(),
                        outcome.reason);
-            if (downloads_.request(peer->number(), {hash, peer->best()->height}, SteadyClock::now()))
+            // Without a best its headers are asked for anew, and this block with them.
+            const HeaderDesk::Point* const best = peer->best();
+            if (best != nullptr &&
+                downloads_.request(peer->number(), {hash, best->height}, SteadyClock::now()))
                 peer->request_blocks({hash});
         } else if (peer != nullptr && delivery.rebuilt) {
             // Such a block is passed on before it is checked, and says nothing against the peer (BIP 152).

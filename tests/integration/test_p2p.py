@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Following nodes over their P2P port: from an empty directory to the tip and on, whatever the nodes do."""
+import time
+
 import fake_peer
 import harness
 import regtest
@@ -520,6 +522,46 @@ class CompactBlocks(AtTip):
         peer.announce_compact(chain.mine())
         self.wait_tip(node, chain.tip)
         self.assertEqual(peer.accepted, accepted)
+
+    def test_an_invalid_block_and_one_that_cannot_be_put_together_behind_a_full_row(self):
+        """The outcome of the first forgets the peer's best header, before that of the second comes."""
+        class Holds(FakePeer):
+            held = None
+
+            def send_block(self, connection, block):
+                if self.held is None:
+                    super().send_block(connection, block)
+                else:
+                    self.held.append(block)
+        for pause in (0.01, 0.03, 0.1):
+            with self.subTest(pause=pause):
+                node, chain, (peer,), *_ = self.at_tip(Holds)
+                subsidy = (regtest.subsidy(chain.tip.height + 1), regtest.OP_TRUE)
+                row = [chain.build(outputs=[subsidy, regtest.data_output(bytes(900_000))]) for _ in range(14)]
+                bad = chain.build(outputs=[(22_000_000 * COIN, regtest.OP_TRUE)])
+                mixed_up = chain.build()
+                with peer.lock:
+                    peer.by_digest.update({block.digest: block for block in (*row, bad, mixed_up)})
+                mixed_up.txs = chain.build().txs
+                peer.held = []
+                for i, block in enumerate(row):
+                    peer.broadcast(message('headers', fake_peer.headers_payload([block.raw[:80]])))
+                    wait_until(lambda: len(peer.held) > i, 20, 'the question for a block')
+                peer.held = None
+                for block in row:
+                    peer.broadcast(message('block', block.raw))
+                peer.broadcast(message('cmpctblock', fake_peer.compact_payload(bad)))
+                time.sleep(pause)
+                peer.broadcast(message('cmpctblock', fake_peer.compact_payload(mixed_up)))
+                # Whatever it was told of these, it follows.
+                chain.tip = row[0]
+                honest = FakePeer(port=harness.free_port())
+                honest.set_tip(chain.mine(), [*peer.active[1:], row[0]])
+                honest.start()
+                self.addCleanup(honest.stop)
+                node.rpc('addnode', f'127.0.0.1:{honest.port}', 'add')
+                self.wait_tip(node, chain.tip)
+                node.stop()
 
     def test_a_peer_that_keeps_the_rest_holds_up_nobody(self):
         class Keeps(FakePeer):

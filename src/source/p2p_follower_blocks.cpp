@@ -47,6 +47,7 @@ Result<void> Follower::peer_block(Peer& peer, const SharedBytes& raw) {
     if (!downloads_.receive(peer.number(), hash, raw.size(), SteadyClock::now()))
         return fail(Errc::corrupt,
                     fmt::format("it sent block {}, which it was not asked for", hash.display_hex()));
+    if (compact_) compact_->give_up(peer.number(), hash);
     peer.note_block();
     progress_.add(raw.size());
     ++counters_.blocks_received;
@@ -108,6 +109,7 @@ void Follower::block_settled(const Delivery& delivery, const DeliveredBlock& out
 
 void Follower::peer_lacks_block(Peer& peer, const BlockHash& hash) {
     if (!downloads_.decline(peer.number(), hash, SteadyClock::now())) return;
+    if (compact_) compact_->give_up(peer.number(), hash);
     if (std::exchange(told_of_lack_[peer.number()], peer.session_number()) != peer.session_number()) {
         log_.warning(
             "Peer {}: does not have block {} of its own chain. It is asked again now and then; if it prunes, "

@@ -70,6 +70,11 @@ void CompactBlocks::keep(PeerNumber peer, CompactBlock compact) {
     kept_.insert_or_assign(peer, Kept{.hash = hash, .compact = std::move(compact), .rebuild = {}});
 }
 
+void CompactBlocks::give_up(PeerNumber peer, const BlockHash& hash) {
+    const auto found = kept_.find(peer);
+    if (found != kept_.end() && found->second.hash == hash) kept_.erase(found);
+}
+
 bool CompactBlocks::has(PeerNumber peer, const BlockHash& hash) const {
     const auto found = kept_.find(peer);
     return found != kept_.end() && found->second.compact && found->second.hash == hash;

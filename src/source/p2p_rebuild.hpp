@@ -78,6 +78,8 @@ class CompactBlocks {
     [[nodiscard]] Step begin(PeerNumber peer);
     /// The answer to `ask_transactions`.
     [[nodiscard]] Result<Step> take(PeerNumber peer, const BlockTransactions& message);
+    /// The block comes from the peer in another way, or not at all.
+    void give_up(PeerNumber peer, const BlockHash& hash);
     void forget(PeerNumber peer) { kept_.erase(peer); }
 
  private:

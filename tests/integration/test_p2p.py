@@ -562,6 +562,18 @@ class CompactBlocks(AtTip):
                 node.rpc('addnode', f'127.0.0.1:{honest.port}', 'add')
                 self.wait_tip(node, chain.tip)
                 node.stop()
+    def test_a_peer_that_gives_a_block_whole_instead_of_the_rest_is_fast_again_with_the_next(self):
+        class GivesWhole(FakePeer):
+            def give_block_transactions(self, connection, block, places):
+                self.send_block(connection, block)
+        node, chain, (peer,), coins, txs = self.at_tip(GivesWhole)
+        given = len(peer.blocks_given)
+        peer.announce_compact(chain.mine(txs=[*txs[:2], pay([coins[11]], 50 * COIN - 1000)]))
+        self.wait_tip(node, chain.tip)
+        self.assertEqual(len(peer.blocks_given), given)
+        peer.announce_compact(chain.mine(txs=txs[2:4]))
+        self.wait_tip(node, chain.tip)
+        self.assertEqual(len(peer.blocks_given), given)
 
     def test_a_peer_that_keeps_the_rest_holds_up_nobody(self):
         class Keeps(FakePeer):

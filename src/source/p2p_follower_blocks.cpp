@@ -159,7 +159,9 @@ void Follower::planned(Plan plan_now) {
     for (const Plan::Entry& entry : plan_now.entries) {
         Peer* const peer = find(entry.peer, entry.session);
         if (peer == nullptr || peer->best() == nullptr || peer->best()->hash != entry.best) continue;
-        if (entry.failed) {
+        if (entry.failed && peer->best_unchecked()) {
+            peer->ask_headers_anew(SteadyClock::now());
+        } else if (entry.failed) {
             peer->drop("its chain has a block that is invalid here", Peer::Blame::silence);
         } else {
             offer(*peer, entry.missing);

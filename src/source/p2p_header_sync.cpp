@@ -112,14 +112,24 @@ Result<void> HeaderSync::check_alone(const std::vector<BlockHeader>& headers) co
 }
 
 Result<void> HeaderSync::take(std::vector<BlockHeader> headers, Time now) {
-    if (asking_chain_) {
-        kept_.push_back(std::move(headers));
-        return {};
-    }
-    return process(std::move(headers), now);
+    return take(Message{.headers = std::move(headers), .unchecked = false}, now);
 }
 
-Result<void> HeaderSync::process(std::vector<BlockHeader> headers, Time now) {
+Result<void> HeaderSync::take_unchecked(const BlockHeader& header, Time now) {
+    return take(Message{.headers = {header}, .unchecked = true}, now);
+}
+
+Result<void> HeaderSync::take(Message message, Time now) {
+    if (asking_chain_) {
+        kept_.push_back(std::move(message));
+        return {};
+    }
+    return process(std::move(message), now);
+}
+
+Result<void> HeaderSync::process(Message message, Time now) {
+    std::vector<BlockHeader>& headers = message.headers;
+    unchecked_ = message.unchecked;
     asked_before_ = std::exchange(asked_since_, std::nullopt);
     if (headers.empty()) {
         if (presync_ && presync_->second_look())
@@ -191,6 +201,7 @@ void HeaderSync::look_up(const BlockHash& hash) {
 Result<void> HeaderSync::headers_taken(const HeaderAnswer& answer, Time now) {
     if (answer.last) {
         best_ = answer.last;
+        best_unchecked_ = unchecked_;
         unknown_ = 0;
         stranded_ = 0;
         host_.peer_chain_changed(answer);
@@ -200,6 +211,8 @@ Result<void> HeaderSync::headers_taken(const HeaderAnswer& answer, Time now) {
         if (answer.rejection->kind == Rejection::Kind::time_future) return {};
         // An operator may have said so (invalidateblock), and may take it back: it is called again soon.
         const auto kind = answer.rejection->kind;
+        // Others pass on what the first one did, before any of them can know (BIP 152).
+        if (kind == Rejection::Kind::cached_invalid && unchecked_) return {};
         if (kind == Rejection::Kind::cached_invalid || kind == Rejection::Kind::invalid_previous)
             return fail(Errc::unavailable, "its chain has a block that is invalid here");
         return fail(Errc::corrupt, fmt::format("it sent an invalid header: {}", answer.rejection->text()));
@@ -252,6 +265,7 @@ Result<void> HeaderSync::answer(HeaderAnswer answer, Time now) {
             unknown_ = 0;
             if (!best_ || best_->chainwork < answer.last->chainwork) {
                 best_ = answer.last;
+                best_unchecked_ = false;
                 host_.peer_chain_changed(answer);
             }
             break;
@@ -266,9 +280,9 @@ Result<void> HeaderSync::answer(HeaderAnswer answer, Time now) {
 
 Result<void> HeaderSync::process_next(Time now) {
     while (!asking_chain_ && !kept_.empty()) {
-        std::vector<BlockHeader> headers = std::move(kept_.front());
+        Message message = std::move(kept_.front());
         kept_.pop_front();
-        if (auto processed = process(std::move(headers), now); !processed) return processed;
+        if (auto processed = process(std::move(message), now); !processed) return processed;
     }
     if (!asking_chain_ && kept_announcement_) look_up(*std::exchange(kept_announcement_, std::nullopt));
     return {};

@@ -75,6 +75,9 @@ class HeaderSync {
     void begin_anew(Time now);
     /// A headers message. It is kept while the chain thread is asked about another.
     [[nodiscard]] Result<void> take(std::vector<BlockHeader> headers, Time now);
+    /// Likewise, of a block that the peer may have passed on before checking it: that such a block is known
+    /// to be invalid is not held against the peer. Source: BIP 152.
+    [[nodiscard]] Result<void> take_unchecked(const BlockHeader& header, Time now);
     /// The peer says that it has a block (inv).
     [[nodiscard]] Result<void> announced(const BlockHash& hash);
     [[nodiscard]] Result<void> answer(HeaderAnswer answer, Time now);
@@ -84,6 +87,8 @@ class HeaderSync {
 
     /// The last header of the peer that is in the tree.
     [[nodiscard]] const std::optional<HeaderDesk::Point>& best() const& { return best_; }
+    /// Whether the peer showed it only as take_unchecked() says.
+    [[nodiscard]] bool best_unchecked() const { return best_unchecked_; }
     /// Whether the chain thread is being asked: what the peer sends had better wait.
     [[nodiscard]] bool asking_chain() const { return asking_chain_; }
     [[nodiscard]] bool waiting_for_peer() const { return asked_since_.has_value(); }
@@ -91,11 +96,16 @@ class HeaderSync {
     [[nodiscard]] std::optional<Height> presync_height() const;
 
  private:
+    struct Message {
+        std::vector<BlockHeader> headers;
+        bool unchecked = false;
+    };
     void ask_chain(HeaderSyncHost::Question question);
     void look_up(const BlockHash& hash);
     void request(std::vector<BlockHash> locator, Time now);
     [[nodiscard]] Result<void> check_alone(const std::vector<BlockHeader>& headers) const;
-    [[nodiscard]] Result<void> process(std::vector<BlockHeader> headers, Time now);
+    [[nodiscard]] Result<void> take(Message message, Time now);
+    [[nodiscard]] Result<void> process(Message message, Time now);
     [[nodiscard]] Result<void> process_next(Time now);
     void hand_in(std::shared_ptr<std::vector<BlockHeader>> headers, bool examined);
     void ask_about_end();
@@ -113,12 +123,14 @@ class HeaderSync {
     std::optional<Time> asked_since_;   // a getheaders is under way
     std::optional<Time> asked_before_;  // and was when the headers with the chain thread came
     Time last_asked_{};
-    bool more_ = false;  // the headers with the chain thread filled a message
+    bool more_ = false;       // the headers with the chain thread filled a message
+    bool unchecked_ = false;  // and came as take_unchecked() says
     std::shared_ptr<std::vector<BlockHeader>> in_hand_;
-    std::deque<std::vector<BlockHeader>> kept_;
+    std::deque<Message> kept_;
     std::optional<BlockHash> kept_announcement_;
     std::optional<HeaderPresync> presync_;
     std::optional<HeaderDesk::Point> best_;
+    bool best_unchecked_ = false;
     std::optional<BlockHash> paused_at_;  // headers are far enough ahead of the blocks
     unsigned stranded_ = 0;
     unsigned unknown_ = 0;  // announcements since the last header

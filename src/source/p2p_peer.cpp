@@ -221,6 +221,10 @@ const HeaderDesk::Point* Peer::best() const {
     return headers_ && headers_->best() ? &*headers_->best() : nullptr;
 }
 
+bool Peer::best_unchecked() const {
+    return headers_ && headers_->best_unchecked();
+}
+
 bool Peer::keeps_all_blocks() const {
     return (session_->peer()->services & kServiceNetwork) != 0;
 }

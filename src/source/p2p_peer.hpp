@@ -133,6 +133,8 @@ class Peer final : private PeerSessionHost, private HeaderSyncHost {
     [[nodiscard]] const std::optional<IpAddress>& remote_address() const& { return remote_address_; }
     /// The peer's last header that is in the tree; null before there is one.
     [[nodiscard]] const HeaderDesk::Point* best() const;
+    /// Whether it has shown that one only by a block passed on before checking it.
+    [[nodiscard]] bool best_unchecked() const;
     [[nodiscard]] std::optional<Height> presync_height() const;
     /// Whether a message of the peer has begun and not ended. Requires: ready().
     [[nodiscard]] bool receiving() const { return session_->receiving(); }

@@ -46,7 +46,7 @@ Result<void> Peer::take_compact_block(const SharedBytes& payload) {
     if (!block) return forward_error(block);
     const BlockHeader header = block->header;
     if (compact_asked_) host_.peer_compact_block(*this, std::move(*block));
-    return headers_->take({header}, std::chrono::steady_clock::now());
+    return headers_->take_unchecked(header, std::chrono::steady_clock::now());
 }
 
 Result<void> Peer::take_compact_wish(ByteSpan payload) {

@@ -562,6 +562,31 @@ class CompactBlocks(AtTip):
                 node.rpc('addnode', f'127.0.0.1:{honest.port}', 'add')
                 self.wait_tip(node, chain.tip)
                 node.stop()
+    def test_an_invalid_block_that_several_pass_on_unchecked_says_nothing_against_any(self):
+        node, chain, peers, *_ = self.at_tip(FakePeer, FakePeer)
+        accepted = [peer.accepted for peer in peers]
+        bad = chain.build(outputs=[(5000 * COIN, regtest.OP_TRUE)])
+        for peer in peers:
+            with peer.lock:
+                peer.by_digest[bad.digest] = bad  # it never becomes part of their chains
+        peers[0].broadcast(message('cmpctblock', fake_peer.compact_payload(bad)))
+        self.wait_log(node, f'Peer 127.0.0.1:{peers[0].port}: ', bad.hash, 'passed on unchecked')
+        peers[1].broadcast(message('cmpctblock', fake_peer.compact_payload(bad)))
+        # Told of later, and by those who waited for it from another.
+        both = chain.build(outputs=[(5001 * COIN, regtest.OP_TRUE)])
+        for peer in peers:
+            with peer.lock:
+                peer.by_digest[both.digest] = both
+            peer.broadcast(message('cmpctblock', fake_peer.compact_payload(both)))
+        for peer in peers:
+            tip = chain.mine()
+            for other in peers:
+                other.set_tip(tip)
+            peer.announce_compact(tip)
+            self.wait_tip(node, tip)
+        self.assertEqual([peer.accepted for peer in peers], accepted)
+        self.assertEqual(node.rpc('getconnectioncount'), 2)
+
     def test_a_peer_that_gives_a_block_whole_instead_of_the_rest_is_fast_again_with_the_next(self):
         class GivesWhole(FakePeer):
             def give_block_transactions(self, connection, block, places):

@@ -141,6 +141,8 @@ Result<void> HeaderSync::process(Message message, Time now) {
     }
     if (auto checked = check_alone(headers); !checked) return checked;
     const bool more = headers.size() == kMaxHeaders;
+    // A block that was announced meanwhile: the answer to getheaders is still to come.
+    if (presync_ && !presync_->continues(headers.front()) && asked_before_) return headers_beside();
     if (presync_) return go_through_presync(headers, more, now);
     more_ = more;
     hand_in(std::make_shared<std::vector<BlockHeader>>(std::move(headers)), false);
@@ -228,13 +230,18 @@ Result<void> HeaderSync::headers_taken(const HeaderAnswer& answer, Time now) {
     return {};
 }
 
-Result<void> HeaderSync::headers_stranded(const HeaderAnswer& answer, Time now) {
+/// Headers that do not connect are no answer to getheaders: one that was under way still is.
+Result<void> HeaderSync::headers_beside() {
     if (++stranded_ > kMostStranded)
         return fail(Errc::corrupt, "it sent headers that do not connect, again and again");
-    // The answer to getheaders connects: it is still to come, and is not asked for twice.
     if (!asked_since_) asked_since_ = asked_before_;
-    if (!asked_since_) request(answer.locator, now);
     return {};
+}
+
+Result<void> HeaderSync::headers_stranded(const HeaderAnswer& answer, Time now) {
+    auto counted = headers_beside();
+    if (counted && !asked_since_) request(answer.locator, now);
+    return counted;
 }
 
 Result<void> HeaderSync::headers_without_work(const HeaderAnswer& answer, Time now) {

@@ -112,6 +112,7 @@ class HeaderSync {
     [[nodiscard]] Result<void> go_through_presync(const std::vector<BlockHeader>& headers, bool more,
                                                   Time now);
     [[nodiscard]] Result<void> headers_taken(const HeaderAnswer& answer, Time now);
+    [[nodiscard]] Result<void> headers_beside();
     [[nodiscard]] Result<void> headers_stranded(const HeaderAnswer& answer, Time now);
     [[nodiscard]] Result<void> headers_without_work(const HeaderAnswer& answer, Time now);
 

@@ -45,6 +45,8 @@ class HeaderPresync {
     [[nodiscard]] Result<Step> take(std::span<const BlockHeader> headers, bool more);
 
     [[nodiscard]] Height height() const { return height_; }
+    /// Whether the header follows the last one: an announcement of a new block between them does not.
+    [[nodiscard]] bool continues(const BlockHeader& header) const { return header.previous == last_; }
     [[nodiscard]] bool second_look() const { return second_; }
 
  private:

@@ -2,6 +2,8 @@
 #include "source/p2p_rebuild.hpp"
 
 #include "base/check.hpp"
+#include "primitives/block.hpp"
+#include "primitives/compact_size.hpp"
 #include "primitives/wire_writer.hpp"
 
 #include <algorithm>
@@ -52,15 +54,28 @@ bool BlockRebuild::fill(const std::vector<SharedBytes>& transactions) {
 }
 
 SharedBytes BlockRebuild::block() const {
-    std::vector<std::uint8_t> bytes;
-    WireWriter writer(bytes);
-    writer.bytes(header_.encode());
-    writer.compact_size(slots_.size());
+    const auto head = header_.encode();
+    std::size_t size = head.size() + compact_size_length(slots_.size());
     for (const Slot& slot : slots_) {
         BLOCKPUB_CHECK(slot.transaction.size() != 0);
-        writer.bytes(slot.transaction.bytes());
+        size += slot.transaction.size();
     }
+    // Whoever names the mempool's largest transactions makes no copy of them all.
+    if (size > kMaxBlockSize) return {};
+    std::vector<std::uint8_t> bytes;
+    bytes.reserve(size);
+    WireWriter writer(bytes);
+    writer.bytes(head);
+    writer.compact_size(slots_.size());
+    for (const Slot& slot : slots_) writer.bytes(slot.transaction.bytes());
     return SharedBytes::copy_of(bytes);
+}
+
+/// A block that is too large cannot be put together either.
+CompactBlocks::Step CompactBlocks::deliver(const BlockRebuild& rebuild) {
+    SharedBytes block = rebuild.block();
+    if (block.size() == 0) return {};
+    return {.kind = Step::Kind::deliver, .block = std::move(block), .positions = {}};
 }
 
 void CompactBlocks::keep(PeerNumber peer, CompactBlock compact) {
@@ -91,7 +106,7 @@ CompactBlocks::Step CompactBlocks::begin(PeerNumber peer) {
     std::vector<std::uint32_t> missing = rebuild.missing();
     if (!missing.empty())
         return {.kind = Step::Kind::ask_transactions, .block = {}, .positions = std::move(missing)};
-    Step whole{.kind = Step::Kind::deliver, .block = rebuild.block(), .positions = {}};
+    Step whole = deliver(rebuild);
     kept_.erase(peer);
     return whole;
 }
@@ -103,7 +118,7 @@ Result<CompactBlocks::Step> CompactBlocks::take(PeerNumber peer, const BlockTran
     if (!found->second.rebuild->fill(message.transactions)) {
         return fail(Errc::corrupt, "it sent more or fewer transactions of a block than it was asked for");
     }
-    Step whole{.kind = Step::Kind::deliver, .block = found->second.rebuild->block(), .positions = {}};
+    Step whole = deliver(*found->second.rebuild);
     kept_.erase(found);
     return whole;
 }

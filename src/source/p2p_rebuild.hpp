@@ -32,7 +32,7 @@ class BlockRebuild {
     [[nodiscard]] std::vector<std::uint32_t> missing() const;
     /// Puts in what was missing, in that order. False: these are too many, or too few.
     [[nodiscard]] bool fill(const std::vector<SharedBytes>& transactions);
-    /// The block's bytes. Requires: nothing is missing.
+    /// The block's bytes; empty where they were more than a block can have. Requires: nothing is missing.
     [[nodiscard]] SharedBytes block() const;
 
  private:
@@ -83,6 +83,7 @@ class CompactBlocks {
     void forget(PeerNumber peer) { kept_.erase(peer); }
 
  private:
+    [[nodiscard]] static Step deliver(const BlockRebuild& rebuild);
     struct Kept {
         BlockHash hash;
         std::optional<CompactBlock> compact;  // until begin()

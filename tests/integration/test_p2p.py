@@ -562,6 +562,7 @@ class CompactBlocks(AtTip):
                 node.rpc('addnode', f'127.0.0.1:{honest.port}', 'add')
                 self.wait_tip(node, chain.tip)
                 node.stop()
+
     def test_an_invalid_block_that_several_pass_on_unchecked_says_nothing_against_any(self):
         node, chain, peers, *_ = self.at_tip(FakePeer, FakePeer)
         accepted = [peer.accepted for peer in peers]

@@ -57,6 +57,13 @@ TEST_CASE("a block is put together from what is at hand, and what is asked for")
     CHECK(block->hash() == compact_of(6).header.hash());
 }
 
+TEST_CASE("what is more than a block can have is not put together") {
+    BlockRebuild rebuild(compact_of(6));
+    const SharedBytes large = SharedBytes::copy_of(std::vector<std::uint8_t>(kMaxBlockSize / 5));
+    CHECK(rebuild.fill({large, large, large, large, large}));
+    CHECK(rebuild.block().size() == 0);
+}
+
 TEST_CASE("where two at hand could be the same transaction, it is asked for") {
     BlockRebuild rebuild(compact_of(3));
     rebuild.offer(*numbered(1));

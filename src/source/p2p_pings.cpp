@@ -13,14 +13,21 @@ std::uint64_t PeerPings::begin(Time now) {
     std::random_device random;
     nonce_ = (std::uint64_t{random()} << 32 | random()) | 1;  // never 0
     last_ = now;
+    measured_ = true;
     return nonce_;
 }
 
 void PeerPings::answered(std::uint64_t nonce, Time now) {
     if (nonce_ == 0 || nonce != nonce_) return;
     nonce_ = 0;
+    if (!measured_) return;
     latest_ = std::chrono::duration_cast<Duration>(now - last_);
     least_ = std::min(least_.value_or(*latest_), *latest_);
+}
+
+void PeerPings::restart(Time now) {
+    last_ = now;
+    measured_ = false;
 }
 
 std::optional<PeerPings::Duration> PeerPings::waited(Time now) const {

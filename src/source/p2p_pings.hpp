@@ -21,8 +21,9 @@ class PeerPings {
     [[nodiscard]] std::uint64_t begin(Time now);
     /// A pong has come. One with another number is passed over.
     void answered(std::uint64_t nonce, Time now);
-    /// The time since the last ping is counted from `now` on.
-    void restart(Time now) { last_ = now; }
+    /// The time since the last ping is counted from `now` on. What the answer to one under way took is not
+    /// known then.
+    void restart(Time now);
 
     [[nodiscard]] bool under_way() const { return nonce_ != 0; }
     /// When the last ping was sent, or its time began anew.
@@ -35,6 +36,7 @@ class PeerPings {
  private:
     Time last_;
     std::uint64_t nonce_ = 0;  // 0: none under way
+    bool measured_ = true;     // the one under way
     std::optional<Duration> latest_;
     std::optional<Duration> least_;
 };

@@ -40,14 +40,19 @@ TEST_CASE("the least of all answers is kept beside the latest") {
     CHECK(pings.least() == 10ms);
 }
 
-TEST_CASE("the time of a ping that is under way can begin anew") {
+TEST_CASE("a ping whose time has begun anew tells nothing about how long answers take") {
     const PeerPings::Time start{1000s};
     PeerPings pings(start);
     const std::uint64_t nonce = pings.begin(start);
     pings.restart(start + 60s);
     CHECK(pings.waited(start + 61s) == 1s);
     pings.answered(nonce, start + 62s);
-    CHECK(pings.latest() == 2s);
+    CHECK_FALSE(pings.under_way());
+    CHECK_FALSE(pings.latest());
+    CHECK_FALSE(pings.least());
+    const std::uint64_t next = pings.begin(start + 70s);
+    pings.answered(next, start + 73s);
+    CHECK(pings.latest() == 3s);
 }
 
 TEST_SUITE_END();

@@ -9,7 +9,9 @@ namespace blockpub {
 BanList::BanList(const std::vector<Ban>& bans, const Clock& clock, Save save)
     : clock_(clock), save_(std::move(save)) {
     const MutexLock lock(mutex_);
-    for (const Ban& ban : bans) bans_.insert_or_assign(ban.target, ban);
+    for (const Ban& ban : bans) {
+        if (in_force(ban)) bans_.insert_or_assign(ban.target, ban);
+    }
 }
 
 std::vector<BanList::Ban> BanList::bans() const {
@@ -36,6 +38,7 @@ bool BanList::contains(const BanTarget& target) const {
 Result<void> BanList::add(const BanTarget& target, std::int64_t until) {
     {
         const MutexLock lock(mutex_);
+        std::erase_if(bans_, [this](const auto& entry) { return !in_force(entry.second); });
         Ban& ban = bans_[target];
         if (in_force(ban) && ban.until >= until) return {};
         ban = {.target = target, .created = clock_.now_seconds(), .until = until};

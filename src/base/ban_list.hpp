@@ -54,7 +54,7 @@ class BanList {
     const Clock& clock_;
     const Save save_;
     mutable Mutex mutex_;
-    std::map<BanTarget, Ban> bans_ BLOCKPUB_GUARDED_BY(mutex_);
+    std::map<BanTarget, Ban> bans_ BLOCKPUB_GUARDED_BY(mutex_);  // those of the past go when one is added
     Mutex save_mutex_;  // before mutex_: the file never goes back to an older list
 };
 

@@ -23,16 +23,25 @@ NetworkGroup network_group(const IpAddress& address) {
     return group;
 }
 
-/// The first in `peers` of the network that most of them are of, the newcomer counted. Of several such
-/// networks, the one with the first of all.
-std::optional<std::uint32_t> first_of_largest_group(const std::vector<SeatedPeer>& peers,
-                                                    const IpAddress& newcomer) {
-    std::map<NetworkGroup, std::size_t> sizes{{network_group(newcomer), 1}};
+using Sizes = std::map<NetworkGroup, std::size_t>;
+
+/// How many of each network there are, the newcomer counted.
+Sizes network_sizes(const std::vector<SeatedPeer>& peers, const IpAddress& newcomer) {
+    Sizes sizes{{network_group(newcomer), 1}};
     for (const SeatedPeer& peer : peers) ++sizes[network_group(peer.address)];
-    const auto first = std::ranges::max_element(
+    return sizes;
+}
+
+/// The first in `peers` of the network that has the most. Of several such networks, the one with the first of
+/// all. Requires: there is any.
+const SeatedPeer& first_of_largest(const std::vector<SeatedPeer>& peers, const Sizes& sizes) {
+    return *std::ranges::max_element(
         peers, {}, [&](const SeatedPeer& peer) { return sizes.at(network_group(peer.address)); });
-    if (first == peers.end()) return std::nullopt;
-    return first->number;
+}
+
+/// Of `count` peers that came one after another: how many are settled.
+std::size_t settled_of(std::size_t count, bool privileged) {
+    return privileged ? 0 : (count + 1) / 2;
 }
 
 }  // namespace
@@ -42,14 +51,24 @@ std::optional<std::uint32_t> peer_to_evict(std::vector<SeatedPeer> peers, const 
     std::erase_if(peers, [](const SeatedPeer& peer) { return peer.safe; });
     std::ranges::sort(peers, {}, [](const SeatedPeer& peer) { return std::pair(peer.ready, peer.number); });
     const auto ready = std::ranges::find(peers, true, &SeatedPeer::ready);
-    if (ready != peers.begin()) {
-        peers.erase(ready, peers.end());
-        return first_of_largest_group(peers, newcomer);
+    const std::vector<SeatedPeer> slow(peers.begin(), ready);
+    std::vector<SeatedPeer> unsettled(ready, peers.end());
+    unsettled.erase(unsettled.begin(), unsettled.begin() + static_cast<std::ptrdiff_t>(
+                                                               settled_of(unsettled.size(), privileged)));
+    std::ranges::reverse(unsettled);
+    if (slow.empty()) {
+        if (unsettled.empty()) return std::nullopt;
+        return first_of_largest(unsettled, network_sizes(unsettled, newcomer)).number;
     }
-    const std::size_t settled = privileged ? 0 : (peers.size() + 1) / 2;
-    peers.erase(peers.begin(), peers.begin() + static_cast<std::ptrdiff_t>(settled));
-    std::ranges::reverse(peers);
-    return first_of_largest_group(peers, newcomer);
+    const Sizes sizes = network_sizes(peers, newcomer);
+    const SeatedPeer& slowest = first_of_largest(slow, sizes);
+    const NetworkGroup own = network_group(newcomer);
+    if (privileged || sizes.at(network_group(slowest.address)) >= sizes.at(own)) return slowest.number;
+    // A network that has more places than any of the slow ones' takes them from itself.
+    const auto of_own =
+        std::ranges::find(unsettled, own, [](const SeatedPeer& peer) { return network_group(peer.address); });
+    if (of_own == unsettled.end()) return std::nullopt;
+    return of_own->number;
 }
 
 }  // namespace blockpub

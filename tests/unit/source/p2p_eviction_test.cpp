@@ -89,6 +89,23 @@ TEST_CASE("who has not shaken hands goes before all others, and whoever takes th
     CHECK(Seats().new_here("1.0.0.1").ready("2.0.0.1").evicts(true) == 1);
 }
 
+TEST_CASE("a network with many places pushes out none who are shaking hands") {
+    Seats seats;
+    for (const char* settled : {"8.8.0.1", "8.8.0.2", "8.8.0.3"}) seats.ready(settled);
+    seats.ready("6.6.0.1").ready("6.6.0.2").new_here("1.0.0.1").new_here("2.0.0.1");
+    CHECK(seats.evicts(false, "6.6.0.3") == 5);
+    // All that it has is settled.
+    CHECK(seats.evicts(false, "8.8.0.4") == kNobody);
+    // Others push out the slowest, and whoever the operator has named does too.
+    CHECK(seats.evicts() == 6);
+    CHECK(seats.evicts(true, "6.6.0.3") == 6);
+    // Of its own who are slow it pushes out the slowest.
+    seats.new_here("6.6.0.4");
+    CHECK(seats.evicts(false, "6.6.0.3") == 8);
+    // Of as many places as its own none is worth more.
+    CHECK(Seats().ready("6.6.0.1").new_here("1.0.0.1").new_here("1.0.0.2").evicts(false, "6.6.0.2") == 2);
+}
+
 TEST_CASE("a crowd of one network pushes out itself and nobody else") {
     std::vector<SeatedPeer> here;
     std::uint32_t number = 0;

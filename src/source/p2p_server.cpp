@@ -135,9 +135,10 @@ void P2pServer::accepted(std::unique_ptr<InboundConnection> connection) {
 
 void P2pServer::peer_ready(InboundPeer& peer) {
     const auto now = ServerClock::now();
-    const PeerRow row = peer.row(now);
+    PeerRow row = peer.row(now);
     log_.debug("Peer {}, which came, speaks version {}", row.address, row.protocol);
-    show(now);
+    const MutexLock lock(mutex_);
+    shown_rows_.insert_or_assign(peer.number(), std::move(row));
 }
 
 void P2pServer::go_on(InboundPeer& peer) {
@@ -161,7 +162,8 @@ void P2pServer::peer_ended(InboundPeer& peer, const std::string& reason, bool fa
         past_.bytes_sent += found->second->traffic().sent();
         past_.bytes_received += found->second->traffic().received();
         peers_.erase(found);
-        show(ServerClock::now());
+        const MutexLock lock(mutex_);
+        shown_rows_.erase(number);
     });
 }
 
@@ -256,12 +258,12 @@ void P2pServer::announce_transactions() {
 }
 
 void P2pServer::show(Time now) {
-    std::vector<PeerRow> rows;
+    std::map<std::uint32_t, PeerRow> rows;
     Totals totals = past_;
     for (const auto& [number, peer] : peers_) {
         totals.bytes_sent += peer->traffic().sent();
         totals.bytes_received += peer->traffic().received();
-        if (peer->ready()) rows.push_back(peer->row(now));
+        if (peer->ready()) rows.emplace(number, peer->row(now));
     }
     const MutexLock lock(mutex_);
     shown_rows_ = std::move(rows);
@@ -270,8 +272,11 @@ void P2pServer::show(Time now) {
 }
 
 std::vector<PeerRow> P2pServer::rows() const {
+    std::vector<PeerRow> rows;
     const MutexLock lock(mutex_);
-    return shown_rows_;
+    rows.reserve(shown_rows_.size());
+    for (const auto& [number, row] : shown_rows_) rows.push_back(row);
+    return rows;
 }
 
 PeerList::Totals P2pServer::totals() const {

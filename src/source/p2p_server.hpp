@@ -109,6 +109,7 @@ class P2pServer final : public PeerList, private InboundHost {
     void wake();
     void take_events();
     void announce_transactions();
+    /// Of all peers at once, each second; between those only who came and went.
     void show(Time now) BLOCKPUB_EXCLUDES(mutex_);
     void note(const std::string& line);
 
@@ -134,7 +135,7 @@ class P2pServer final : public PeerList, private InboundHost {
     int lines_ = 0;
 
     mutable Mutex mutex_;
-    std::vector<PeerRow> shown_rows_ BLOCKPUB_GUARDED_BY(mutex_);
+    std::map<std::uint32_t, PeerRow> shown_rows_ BLOCKPUB_GUARDED_BY(mutex_);
     Totals shown_totals_ BLOCKPUB_GUARDED_BY(mutex_);
     Upload shown_upload_ BLOCKPUB_GUARDED_BY(mutex_);
 };

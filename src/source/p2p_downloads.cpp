@@ -21,10 +21,14 @@ std::size_t BlockDownloads::quota(const Peer& peer) const {
                       limits_.least_in_flight, limits_.most_in_flight);
 }
 
+bool BlockDownloads::pauses(const Peer& peer, const BlockHash& hash, Time now) {
+    const auto lack = peer.lacks.find(hash);
+    return lack != peer.lacks.end() && now < lack->second.until;
+}
+
 bool BlockDownloads::may_ask(const Peer& peer, const BlockHash& hash, bool idle_peer, Time now) const {
     if (settling_.contains(hash) || peer.requests.contains(hash)) return false;
-    const auto lack = peer.lacks.find(hash);
-    if (lack != peer.lacks.end() && now < lack->second.until) return false;
+    if (pauses(peer, hash, now)) return false;
     const auto asked = asked_of_.find(hash);
     if (asked == asked_of_.end()) return true;
     return idle_peer && asked->second.peers == 1 && now - asked->second.since >= limits_.second_peer;
@@ -90,6 +94,11 @@ bool BlockDownloads::decline(PeerNumber number, const BlockHash& hash, Time now)
     lack.pause = std::clamp(2 * lack.pause, limits_.lacking, limits_.lacking_longest);
     lack.until = now + lack.pause;
     return true;
+}
+
+bool BlockDownloads::has_declined(PeerNumber number, const BlockHash& hash, Time now) const {
+    const auto found = peers_.find(number);
+    return found != peers_.end() && pauses(found->second, hash, now);
 }
 
 void BlockDownloads::settle(const BlockHash& hash) {

@@ -53,6 +53,8 @@ class BlockDownloads {
     /// `peer` does not have it: it is asked again after a pause, which doubles each time.
     /// Result: false when it was not asked for it.
     bool decline(PeerNumber peer, const BlockHash& hash, Time now);
+    /// Whether `peer` has declined it, and is not to be asked for it yet.
+    [[nodiscard]] bool has_declined(PeerNumber peer, const BlockHash& hash, Time now) const;
     /// The chain thread is done with a block that was received. Requires: offers that it made before came
     /// before.
     void settle(const BlockHash& hash);
@@ -89,6 +91,7 @@ class BlockDownloads {
         Time last_block{};
     };
     [[nodiscard]] std::size_t quota(const Peer& peer) const;
+    [[nodiscard]] static bool pauses(const Peer& peer, const BlockHash& hash, Time now);
     [[nodiscard]] bool may_ask(const Peer& peer, const BlockHash& hash, bool idle_peer, Time now) const;
     void add_request(Peer& peer, const HeaderDesk::Missing& block, Time now);
     void drop_request(Peer& peer, const BlockHash& hash);

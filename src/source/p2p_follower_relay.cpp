@@ -21,10 +21,12 @@ void Follower::peer_compact_block(Peer& peer, CompactBlock block) {
 }
 
 /// The block that the chain waits for has come as a compact block: it is put together, unless it comes from
-/// elsewhere already.
+/// elsewhere already, or the peer did not have it just now.
 void Follower::rebuild(Peer& peer, const HeaderDesk::Missing& block) {
+    const auto now = std::chrono::steady_clock::now();
     if (downloads_.is_asked(block.hash) || downloads_.is_settling(block.hash) ||
-        !downloads_.request(peer.number(), block, std::chrono::steady_clock::now()))
+        downloads_.has_declined(peer.number(), block.hash, now) ||
+        !downloads_.request(peer.number(), block, now))
         return compact_->forget(peer.number());
     go_on_rebuilding(peer, block.hash, compact_->begin(peer.number()));
 }

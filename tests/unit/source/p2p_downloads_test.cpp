@@ -68,6 +68,9 @@ TEST_CASE("what a peer does not have is asked of another at once, and of it less
         CHECK(downloads.idle());
         downloads.offer(0, missing(1, 1));
         CHECK(downloads.ask(0, now + pause - 1ms).empty());
+        CHECK(downloads.has_declined(0, hash_of(1), now + pause - 1ms));
+        CHECK_FALSE(downloads.has_declined(0, hash_of(1), now + pause));
+        CHECK_FALSE(downloads.has_declined(1, hash_of(1), now));
         now += pause;
     }
     for (int i = 0; i < 10; ++i) {

@@ -130,7 +130,9 @@ Result<void> HeaderSync::take(Message message, Time now) {
 Result<void> HeaderSync::process(Message message, Time now) {
     std::vector<BlockHeader>& headers = message.headers;
     unchecked_ = message.unchecked;
-    asked_before_ = std::exchange(asked_since_, std::nullopt);
+    asked_before_ = asked_since_;
+    // A block that is passed on answers no question.
+    if (!unchecked_) asked_since_.reset();
     if (headers.empty()) {
         if (presync_ && presync_->second_look())
             return fail(Errc::corrupt, "it sent fewer headers than before");
@@ -144,7 +146,7 @@ Result<void> HeaderSync::process(Message message, Time now) {
     // A block that was announced meanwhile: the answer to getheaders is still to come.
     if (presync_ && !presync_->continues(headers.front()) && asked_before_) return headers_beside();
     if (presync_) return go_through_presync(headers, more, now);
-    more_ = more;
+    if (!asked_since_) more_ = more;
     hand_in(std::make_shared<std::vector<BlockHeader>>(std::move(headers)), false);
     return {};
 }
@@ -170,6 +172,7 @@ Result<void> HeaderSync::go_through_presync(const std::vector<BlockHeader>& head
     auto step = presync_->take(headers, more);
     if (!step) return forward_error(step);
     if (step->too_little_work) return too_little_work(presync_->height());
+    stranded_ = 0;
     if (step->ask_from) request({*step->ask_from}, now);
     more_ = more && !step->ask_from;
     if (!step->ask_from) presync_.reset();
@@ -245,6 +248,7 @@ Result<void> HeaderSync::headers_stranded(const HeaderAnswer& answer, Time now) 
 }
 
 Result<void> HeaderSync::headers_without_work(const HeaderAnswer& answer, Time now) {
+    if (unchecked_) return {};
     if (!more_)
         return too_little_work({answer.start.height.value + static_cast<std::uint32_t>(in_hand_->size())});
     presync_.emplace(params_, answer.start, answer.least_work, host_.now_seconds(), random_key());

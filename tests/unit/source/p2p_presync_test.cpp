@@ -2,6 +2,7 @@
 #include "source/p2p_presync.hpp"
 
 #include "support/block_builder.hpp"
+#include "support/header_builder.hpp"
 
 #include <doctest/doctest.h>
 
@@ -30,20 +31,6 @@ HeaderDesk::Point genesis() {
             .chainwork = block_work(0x207fffff),
             .bits = 0x207fffff,
             .failed = false};
-}
-
-/// `count` headers of a second each; `salt` makes them others.
-std::vector<BlockHeader> make_headers(std::size_t count, std::uint32_t salt = 0) {
-    std::vector<BlockHeader> headers;
-    BlockHeader header = BlockHeader::decode(params().genesis);
-    for (std::size_t i = 0; i < count; ++i) {
-        header.previous = i == 0 ? params().genesis_hash : headers.back().hash();
-        header.time += 1 + salt;
-        header.nonce = 0;
-        while (!meets_proof_of_work(header.hash(), header.bits, params().pow_limit)) ++header.nonce;
-        headers.push_back(header);
-    }
-    return headers;
 }
 
 HeaderPresync presync_for(std::uint64_t work) {

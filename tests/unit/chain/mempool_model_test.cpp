@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Random transactions, replacements, blocks and reorganizations; what the mempool shows and tells is held
 // against what can be worked out from the outside.
-#include "mempool_node.hpp"
+#include "support/mempool_node.hpp"
 #include "support/seed.hpp"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "chain/mempool.hpp"
 
-#include "mempool_node.hpp"
+#include "support/mempool_node.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "chain/tx_index.hpp"
 
-#include "mempool_node.hpp"
 #include "primitives/block.hpp"
+#include "support/mempool_node.hpp"
 #include "support/regtest_chain.hpp"
 
 #include <doctest/doctest.h>

@@ -99,17 +99,19 @@ class Follower final : private PeerHost, private TransactionFeedHost {
     void connection_ended(PeerBlame blame) override;
     void peer_chain_changed(Peer& peer, const HeaderAnswer& answer) override;
     Result<void> peer_block(Peer& peer, const SharedBytes& raw) override;
-    void peer_lacks_block(Peer& peer, const BlockHash& hash) override;
+    void peer_lacks_blocks(Peer& peer, const std::vector<BlockHash>& hashes) override;
     void peer_compact_block(Peer& peer, CompactBlock block) override;
     Result<void> peer_block_transactions(Peer& peer, const BlockTransactions& message) override;
     bool wants_transactions() const override { return relay_ != nullptr; }
     void peer_announced(Peer& peer, const std::vector<InventoryItem>& transactions) override;
     Result<void> peer_transaction(Peer& peer, const SharedBytes& raw) override;
-    void peer_lacks_transaction(Peer& peer, const InventoryItem& item) override;
+    void peer_lacks_transactions(Peer& peer, const std::vector<InventoryItem>& items) override;
     void peer_wants(Peer& peer, const std::vector<InventoryItem>& items) override;
+    void peer_drained(Peer& peer) override;
     void send_inventory(std::uint32_t peer, std::string_view message,
                         const std::vector<InventoryItem>& items) override;
     void send_transaction(std::uint32_t peer, const SharedBytes& raw) override;
+    std::size_t unsent(std::uint32_t peer) const override;
     void drop_peer(std::uint32_t peer, const std::string& reason) override;
     bool by_wtxid(std::uint32_t peer) const override;
 
@@ -123,6 +125,7 @@ class Follower final : private PeerHost, private TransactionFeedHost {
     };
     void block_settled(const Delivery& delivery, const DeliveredBlock& outcome);
     void deliver(const Peer& peer, ParsedBlock block, bool rebuilt);
+    void note_lack(const Peer& peer, const BlockHash& hash);
     void rebuild(Peer& peer, const HeaderDesk::Missing& block);
     void go_on_rebuilding(Peer& peer, const BlockHash& hash, CompactBlocks::Step step);
     void ask_for_compact_blocks();

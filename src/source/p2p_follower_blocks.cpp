@@ -107,8 +107,18 @@ void Follower::block_settled(const Delivery& delivery, const DeliveredBlock& out
     if (!offers) plan();
 }
 
-void Follower::peer_lacks_block(Peer& peer, const BlockHash& hash) {
-    if (!downloads_.decline(peer.number(), hash, SteadyClock::now())) return;
+void Follower::peer_lacks_blocks(Peer& peer, const std::vector<BlockHash>& hashes) {
+    bool declined = false;
+    for (const BlockHash& hash : hashes) {
+        if (!downloads_.decline(peer.number(), hash, SteadyClock::now())) continue;
+        declined = true;
+        note_lack(peer, hash);
+    }
+    // Others may have them, and wait for nothing.
+    if (declined) fill_all();
+}
+
+void Follower::note_lack(const Peer& peer, const BlockHash& hash) {
     if (compact_) compact_->give_up(peer.number(), hash);
     if (std::exchange(told_of_lack_[peer.number()], peer.session_number()) != peer.session_number()) {
         log_.warning(
@@ -118,8 +128,6 @@ void Follower::peer_lacks_block(Peer& peer, const BlockHash& hash) {
     } else {
         log_.debug("Peer {}: does not have block {}", peer.name(), hash.display_hex());
     }
-    // Others may have it, and wait for nothing.
-    fill_all();
 }
 
 /// Asks the chain thread which blocks of the peers' chains are missing.

@@ -75,12 +75,16 @@ Result<void> Follower::peer_transaction(Peer& peer, const SharedBytes& raw) {
     return relay_->received(peer.number(), raw);
 }
 
-void Follower::peer_lacks_transaction(Peer& peer, const InventoryItem& item) {
-    if (relay_) relay_->lacking(peer.number(), item);
+void Follower::peer_lacks_transactions(Peer& peer, const std::vector<InventoryItem>& items) {
+    if (relay_) relay_->lacking(peer.number(), items);
 }
 
 void Follower::peer_wants(Peer& peer, const std::vector<InventoryItem>& items) {
     if (relay_) relay_->wanted(peer.number(), items);
+}
+
+void Follower::peer_drained(Peer& peer) {
+    if (relay_) relay_->drained(peer.number());
 }
 
 void Follower::send_inventory(std::uint32_t number, std::string_view message,
@@ -96,6 +100,11 @@ bool Follower::by_wtxid(std::uint32_t number) const {
 
 void Follower::send_transaction(std::uint32_t number, const SharedBytes& raw) {
     if (Peer* const peer = find(number); peer != nullptr && peer->ready()) peer->send_transaction(raw);
+}
+
+std::size_t Follower::unsent(std::uint32_t number) const {
+    const auto found = std::ranges::find(peers_, number, &Peer::number);
+    return found != peers_.end() && (*found)->ready() ? (*found)->unsent() : 0;
 }
 
 void Follower::drop_peer(std::uint32_t number, const std::string& reason) {

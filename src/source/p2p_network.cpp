@@ -65,6 +65,7 @@ class Link : public std::enable_shared_from_this<Link> {
 
     void open(std::chrono::milliseconds timeout, const PeerNetwork::Poster& post);
     void send(std::vector<std::uint8_t> bytes);
+    [[nodiscard]] std::size_t unsent() const { return unsent_bytes_; }
     void pause(bool paused);
     [[nodiscard]] bool paused() const { return paused_; }
     /// Ends it; nobody is told.
@@ -203,6 +204,7 @@ void Link::write() {
                           if (error) return self->fail(error.message());
                           self->unsent_bytes_ -= self->unsent_.front().size();
                           self->unsent_.pop_front();
+                          if (self->unsent_.empty()) return self->handlers_.drained();
                           self->write();
                       });
 }
@@ -231,6 +233,7 @@ class Handle final : public PeerConnection {
     explicit Handle(std::shared_ptr<Link> link) : link_(std::move(link)) {}
     ~Handle() override { link_->abandon(); }
     void send(std::vector<std::uint8_t> bytes) override { link_->send(std::move(bytes)); }
+    std::size_t unsent() const override { return link_->unsent(); }
     void pause(bool paused) override { link_->pause(paused); }
     bool paused() const override { return link_->paused(); }
 

@@ -29,12 +29,16 @@ class PeerConnection {
         std::function<bool(const IpAddress&)> allowed;
         std::function<void(const SocketAddress& local, const SocketAddress& remote)> connected;
         std::function<void(ByteSpan)> received;
+        /// All that was to be sent is with the kernel.
+        std::function<void()> drained;
         /// It could not be made, or has ended: one clause that says why, and whether the peer did what no
         /// honest one does. The last call.
         std::function<void(std::string reason, bool faulty)> closed;
     };
     virtual ~PeerConnection() = default;
     virtual void send(std::vector<std::uint8_t> bytes) = 0;
+    /// Bytes that wait to be sent. Too many of them end the connection.
+    [[nodiscard]] virtual std::size_t unsent() const = 0;
     /// While paused nothing is read, so that the peer's bytes wait with the peer.
     virtual void pause(bool paused) = 0;
     [[nodiscard]] virtual bool paused() const = 0;

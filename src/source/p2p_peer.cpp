@@ -48,6 +48,10 @@ void Peer::call() {
                    .connected = [this](const SocketAddress& local,
                                        const SocketAddress& remote) { connected(local, remote); },
                    .received = [this](ByteSpan bytes) { received(bytes); },
+                   .drained =
+                       [this] {
+                           if (ready()) host_.peer_drained(*this);
+                       },
                    .closed = [this](const std::string& reason, bool faulty) { closed(reason, faulty); }});
 }
 

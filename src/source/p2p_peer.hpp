@@ -53,7 +53,7 @@ class PeerHost {
     virtual void peer_chain_changed(Peer& peer, const HeaderAnswer& answer) = 0;
     /// An Error ends the session: the peer is to blame.
     [[nodiscard]] virtual Result<void> peer_block(Peer& peer, const SharedBytes& raw) = 0;
-    virtual void peer_lacks_block(Peer& peer, const BlockHash& hash) = 0;
+    virtual void peer_lacks_blocks(Peer& peer, const std::vector<BlockHash>& hashes) = 0;
 
     /// A block's header comes behind it, by peer_chain_changed, if it is good.
     virtual void peer_compact_block(Peer& peer, CompactBlock block) = 0;
@@ -64,8 +64,10 @@ class PeerHost {
     [[nodiscard]] virtual bool wants_transactions() const = 0;
     virtual void peer_announced(Peer& peer, const std::vector<InventoryItem>& transactions) = 0;
     [[nodiscard]] virtual Result<void> peer_transaction(Peer& peer, const SharedBytes& raw) = 0;
-    virtual void peer_lacks_transaction(Peer& peer, const InventoryItem& item) = 0;
+    virtual void peer_lacks_transactions(Peer& peer, const std::vector<InventoryItem>& items) = 0;
     virtual void peer_wants(Peer& peer, const std::vector<InventoryItem>& items) = 0;
+    /// All that the peer was to be sent is on its way.
+    virtual void peer_drained(Peer& peer) = 0;
 };
 
 /// One node that is followed: calls it, talks to it, and calls again after a while whatever happens, unless
@@ -101,6 +103,8 @@ class Peer final : private PeerSessionHost, private HeaderSyncHost {
     void send_inventory(std::string_view message, const std::vector<InventoryItem>& items);
     /// Requires: ready().
     void send_transaction(const SharedBytes& raw) { session_->send("tx", raw.bytes()); }
+    /// Bytes that wait to be sent. Requires: ready().
+    [[nodiscard]] std::size_t unsent() const { return connection_->unsent(); }
     /// Says below which fee rate no transaction is wanted, in satoshi for 1000 virtual bytes, when that has
     /// changed. Requires: ready().
     void send_fee_filter(std::int64_t rate, Time now);

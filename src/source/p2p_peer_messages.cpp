@@ -106,10 +106,14 @@ Result<void> Peer::take_inventory(ByteSpan payload) {
 Result<void> Peer::take_not_found(ByteSpan payload) {
     const auto items = decode_inventory(payload);
     if (!items) return std::unexpected(items.error());
+    std::vector<BlockHash> blocks;
+    std::vector<InventoryItem> transactions;
     for (const InventoryItem& item : *items) {
-        if (item.is_block()) host_.peer_lacks_block(*this, item.block_hash());
-        if (item.is_transaction()) host_.peer_lacks_transaction(*this, item);
+        if (item.is_block()) blocks.push_back(item.block_hash());
+        if (item.is_transaction()) transactions.push_back(item);
     }
+    if (!blocks.empty()) host_.peer_lacks_blocks(*this, blocks);
+    if (!transactions.empty()) host_.peer_lacks_transactions(*this, transactions);
     return {};
 }
 

@@ -64,6 +64,7 @@ void TransactionFeed::peer_ready(PeerNumber peer) {
 
 void TransactionFeed::peer_lost(PeerNumber peer) {
     peers_.erase(peer);
+    wanted_.erase(peer);
     outgoing_.set_any_taker(!peers_.empty());
     outgoing_.forget(peer);
     requests_.forget(peer);
@@ -112,9 +113,10 @@ Result<void> TransactionFeed::received(PeerNumber peer, const SharedBytes& raw) 
     return {};
 }
 
-void TransactionFeed::lacking(PeerNumber peer, const InventoryItem& item) {
-    requests_.decline(peer, item.hash);
-    fill_all(SteadyClock::now());
+void TransactionFeed::lacking(PeerNumber peer, const std::vector<InventoryItem>& items) {
+    bool declined = false;
+    for (const InventoryItem& item : items) declined |= requests_.decline(peer, item.hash);
+    if (declined) fill_all(SteadyClock::now());
 }
 
 void TransactionFeed::enqueue(const TransactionRef& transaction, PeerNumber peer) {
@@ -280,20 +282,33 @@ void TransactionFeed::announce_outgoing(PeerNumber peer) {
 }
 
 void TransactionFeed::wanted(PeerNumber peer, const std::vector<InventoryItem>& items) {
+    std::deque<TransactionRef>& wanted = wanted_[peer];
+    // Nobody needs one twice, and 50,000 times would be too much for us.
+    std::unordered_set<TransactionRef> known(wanted.begin(), wanted.end());
     std::vector<InventoryItem> missing;
-    std::unordered_set<Hash> given;
     for (const InventoryItem& item : items) {
-        const TransactionRef transaction = item.is_block() ? nullptr : outgoing_.find(item.hash);
+        TransactionRef transaction = item.is_block() ? nullptr : outgoing_.find(item.hash);
         if (transaction == nullptr) {
             missing.push_back(item);
-            continue;
+        } else if (known.insert(transaction).second) {
+            wanted.push_back(std::move(transaction));
         }
-        // Nobody needs it twice, and 50,000 times would be too much for us.
-        if (!given.insert(inventory_hash(transaction->txid())).second) continue;
+    }
+    if (!missing.empty()) host_.send_inventory(peer, "notfound", missing);
+    give(peer);
+}
+
+/// Sends on as fast as the peer takes it: all at once would count as not being read.
+void TransactionFeed::give(PeerNumber peer) {
+    const auto wanted = wanted_.find(peer);
+    if (wanted == wanted_.end()) return;
+    while (!wanted->second.empty() && host_.unsent(peer) < kMostUnsent) {
+        const TransactionRef transaction = std::move(wanted->second.front());
+        wanted->second.pop_front();
         host_.send_transaction(peer, transaction->raw());
         outgoing_.fetched(transaction->txid(), peer, SteadyClock::now());
     }
-    if (!missing.empty()) host_.send_inventory(peer, "notfound", missing);
+    if (wanted->second.empty()) wanted_.erase(wanted);
 }
 
 void TransactionFeed::ask_back(PeerNumber peer, Time now) {

@@ -17,6 +17,7 @@
 #include <deque>
 #include <functional>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -29,6 +30,8 @@ class TransactionFeedHost {
     virtual void send_inventory(std::uint32_t peer, std::string_view message,
                                 const std::vector<InventoryItem>& items) = 0;
     virtual void send_transaction(std::uint32_t peer, const SharedBytes& raw) = 0;
+    /// Bytes that wait to be sent to it.
+    [[nodiscard]] virtual std::size_t unsent(std::uint32_t peer) const = 0;
     virtual void drop_peer(std::uint32_t peer, const std::string& reason) = 0;
     /// Whether the peer speaks of transactions by wtxid.
     [[nodiscard]] virtual bool by_wtxid(std::uint32_t peer) const = 0;
@@ -54,9 +57,11 @@ class TransactionFeed {
     void peer_lost(PeerNumber peer);
     void announced(PeerNumber peer, const std::vector<InventoryItem>& items);
     [[nodiscard]] Result<void> received(PeerNumber peer, const SharedBytes& raw);
-    void lacking(PeerNumber peer, const InventoryItem& item);
-    /// The peer asks for transactions. Only those on their way are given.
+    void lacking(PeerNumber peer, const std::vector<InventoryItem>& items);
+    /// The peer asks for transactions. Only those on their way are given, no faster than it takes them.
     void wanted(PeerNumber peer, const std::vector<InventoryItem>& items);
+    /// All that the peer was to be sent is on its way.
+    void drained(PeerNumber peer) { give(peer); }
     /// What was refused may be taken on top of another tip, and what waited may have its parents.
     void tip_changed();
     void tick(Time now);
@@ -68,6 +73,7 @@ class TransactionFeed {
 
  private:
     static constexpr std::size_t kMostWaiting = 8'000'000;
+    static constexpr std::size_t kMostUnsent = 1'000'000;  // bytes; one transaction may come on top
     using Hash = Hash256<InventoryTag>;
     struct Waiting {
         TransactionRef transaction;
@@ -95,6 +101,7 @@ class TransactionFeed {
     void keep_orphan(const Waiting& one);
     void fill(PeerNumber peer, Time now);
     void fill_all(Time now);
+    void give(PeerNumber peer);
     void announce_outgoing(PeerNumber peer);
     void review_outgoing();
     [[nodiscard]] bool is_pointless(const MempoolTransaction& transaction,
@@ -114,6 +121,8 @@ class TransactionFeed {
     OutgoingTransactions outgoing_;
     Recent rejected_;  // by wtxid, on this tip; what the chain has, by txid too
     std::unordered_set<PeerNumber> peers_;
+    /// What each has asked for and not got yet, every one once: of outgoing ones, that is, which are bounded.
+    std::unordered_map<PeerNumber, std::deque<TransactionRef>> wanted_;
     std::deque<Waiting> waiting_;
     std::unordered_set<Wtxid> under_way_;  // waiting, or with the chain thread
     std::size_t waiting_bytes_ = 0;

@@ -86,11 +86,12 @@ void TransactionRequests::settle(const Hash& hash) {
     entries_.erase(found);
 }
 
-void TransactionRequests::decline(PeerNumber number, const Hash& hash) {
+bool TransactionRequests::decline(PeerNumber number, const Hash& hash) {
     const auto found = entries_.find(hash);
-    if (found == entries_.end() || found->second.asked_of != number) return;
+    if (found == entries_.end() || found->second.asked_of != number) return false;
     release(found->second);
     drop_if_nobody_has_it(found);
+    return true;
 }
 
 void TransactionRequests::forget(PeerNumber number) {

@@ -39,8 +39,8 @@ class TransactionRequests {
     [[nodiscard]] std::vector<InventoryItem> ask(PeerNumber peer, Time now);
     /// It is here, or not wanted any more: nobody is asked.
     void settle(const Hash& hash);
-    /// `peer` does not have it.
-    void decline(PeerNumber peer, const Hash& hash);
+    /// `peer` does not have it. Result: false when it was not asked for it.
+    bool decline(PeerNumber peer, const Hash& hash);
     /// Nothing can be had of `peer` any more.
     void forget(PeerNumber peer);
 

@@ -401,6 +401,24 @@ class Transactions(AtTip):
         self.assertLess(node.resident_bytes() - before, harness.memory(32))
         self.assertEqual(peer.accepted, 1)
 
+    def test_a_node_that_asks_for_all_at_once_is_sent_more_than_may_wait(self):
+        class Refuses(FakePeer):
+            def is_valid(self, raw):
+                return False
+        node, _, (peer,), coins = self.funded(Refuses)
+        txs = [pay([coin], 49 * COIN, witness=[[b'w' * 490_000]]) for coin in coins[:20]]
+        self.assertGreater(sum(len(tx.raw) for tx in txs), 8 << 20)
+        for tx in txs:
+            node.rpc('sendrawtransaction', tx.raw.hex(), 0)
+        late = self.peer(peer.active)
+        before = node.resident_bytes()
+        node.rpc('addnode', f'127.0.0.1:{late.port}', 'add')
+        self.wait_mempool(node, txs, 40)
+        self.assertEqual(sorted(late.handed), sorted(tx.raw for tx in txs))
+        self.assertEqual(late.accepted, 1)
+        self.assertEqual(peer.accepted, 1)
+        self.assertLess(node.resident_bytes() - before, harness.memory(32))
+
     def test_what_no_node_takes_never_enters_the_mempool(self):
         class Refuses(FakePeer):
             def is_valid(self, raw):

@@ -63,6 +63,7 @@ class Call {
                                           note(local.address.text() + " to " + remote.text());
                                       },
                                   .received = [](ByteSpan) {},
+                                  .drained = [] {},
                                   .closed = [this](std::string reason, bool) { note(std::move(reason)); }});
         });
     }

@@ -7,6 +7,7 @@
 #include "fake_coins.hpp"
 #include "store/coin_store.hpp"
 #include "support/desk_calls.hpp"
+#include "support/eventually.hpp"
 #include "support/regtest_chain.hpp"
 
 #include <doctest/doctest.h>
@@ -332,6 +333,37 @@ TEST_CASE("a store that began at the tip becomes one like any other") {
     CHECK(coins_of(*coins.store) == coins_of(*plain_coins.store));
     node.restart();
     CHECK(coins_of(*coins.store) == coins_of(*plain_coins.store));
+}
+
+TEST_CASE("the making of coins ends at an invalid block of a chain of valid headers") {
+    CoinsOfStart coins;
+    RegtestChain node(at_tip_options());
+    auto blocks = build_chain(9);
+    BlockSpec greedy = child_spec(blocks.back());
+    greedy.coinbase_amount = 51 * kCoin;
+    blocks.push_back(build_block(greedy));
+    for (int i = 0; i < 10; ++i) blocks.push_back(child_of(blocks.back()));
+    begin_at_tip(node, blocks);
+    node.stop();
+    node.options().chain.start_at_tip = false;
+    node.options().chain.coins = &*coins.ledger;
+    node.start();
+    for (const BlockHash& hash : missing(node, blocks.back().hash)) {
+        const auto block = std::ranges::find(blocks, hash, &BuiltBlock::hash);
+        REQUIRE(block != blocks.end());
+        // The chain may have ended before the last of them.
+        static_cast<void>(
+            node.chain().deliver_block(must(ParsedBlock::parse(block->raw)), [](const DeliveredBlock&) {}));
+    }
+    REQUIRE(eventually([&] { return !node.chain().status().halted.empty(); }));
+    const std::string halted = node.chain().status().halted;
+    CHECK(halted.starts_with("The store that began at the tip cannot be made whole: "));
+    CHECK(halted.find(blocks[9].hash.display_hex()) != std::string::npos);
+    CHECK(halted.find("bad-cb-amount") != std::string::npos);
+    CHECK(halted.find("give an empty -datadir=<dir> and a node that you trust") != std::string::npos);
+    // What it can tell it still tells.
+    CHECK(node.tip() == blocks.back().hash);
+    CHECK(coins.store->snapshot().error().code == Errc::unavailable);
 }
 
 TEST_CASE("blocks of a file fill a store that began at the tip, too") {

@@ -84,8 +84,8 @@ constexpr OptionSpec kOptions[] = {
     {"timeout", "<n>", source, integer, "Milliseconds that the connection to a node may take (default: 5000)",
      1, 1 << 30},
     {"peertimeout", "<n>", source, integer,
-     "Seconds that a node may take for the handshake, and may be silent when it was asked for blocks "
-     "(default: 60)",
+     "Seconds that nodes and peers may take for the handshake, and a node may be silent when it was asked "
+     "for blocks (default: 60)",
      1, 1 << 20},
     {"blocksonly", "", source, flag, "Take no transactions from nodes that are followed (default: 0)"},
     {"maxwaitingblocks", "<n>", source, integer,

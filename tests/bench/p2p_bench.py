@@ -3,14 +3,13 @@
 """Following a node on the same machine: how fast its chain comes over, and how long a new block takes from its
 announcement to rawblock.
 
-  p2p_bench.py DAEMON [BOOTSTRAP_DAT]
+  p2p_bench.py DAEMON
 
-The chain is that of vectors/big ($BLOCKPUB_SHARED); beside it, how fast the same bytes pass a loopback connection. A new
-block has 2,000 transactions that the mempool has; it is announced by its header and fetched whole, or sent as a
-compact block.
+The chain comes from a second daemon with -listen=1; beside it, how fast that one has read it from a file, and how fast the
+same bytes pass a loopback connection. A new block has 2,000 transactions that the mempool has; it is announced by its header
+and fetched whole, or sent as a compact block.
 """
 import json
-import os
 import socket
 import statistics
 import sys
@@ -24,11 +23,12 @@ import zmq
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / 'integration'))
 import fake_peer  # noqa: E402
 import regtest  # noqa: E402
-from submit_bench import CLOCK, Daemon, blocks_of  # noqa: E402
+from submit_bench import CLOCK, Daemon, blocks_of, free_port  # noqa: E402
 
-TRANSACTIONS = 2_000  # in a block whose latency is measured
+TRANSACTIONS = 2_000  # in a block
 PADDING = 400         # bytes of data in each
 ROUNDS = 12
+FULL_BLOCKS = 300    # of the chain that is followed from nothing
 
 
 class Headers(fake_peer.FakePeer):
@@ -67,32 +67,60 @@ def loopback_seconds(blocks):
     return seconds
 
 
-def download(binary, file):
-    raws = blocks_of(file)
-    heights, blocks = {regtest.GENESIS.digest: 0}, []
-    for raw in raws:  # parents come before their children
-        if raw != regtest.GENESIS.raw:
-            blocks.append(regtest.Block(raw, heights[raw[4:36]] + 1, [], regtest.display(raw[4:36])))
-            heights[blocks[-1].digest] = blocks[-1].height
-    peer = fake_peer.FakePeer()
-    peer.set_tip(max(blocks, key=lambda block: block.height), blocks)
-    blocks = peer.active[1:]
-    peer.start()
-    raws = [block.raw for block in blocks]
-    size = sum(map(len, raws))
+def write_chain(path):
+    """A chain of which most blocks have 2,000 transactions. Result: how many blocks it has."""
+    chain, funding = regtest.Chain(CLOCK - 2000), []
+    with open(path, 'wb') as file:
+        for height in range(1, regtest.MATURITY + FULL_BLOCKS + 1):
+            outputs = regtest.fan_out(height, TRANSACTIONS) if height <= FULL_BLOCKS else None
+            txs = []
+            if height > regtest.MATURITY:
+                txid, amount = funding[height - regtest.MATURITY - 1]
+                txs = [regtest.spend(txid, i, amount - 5000, PADDING) for i in range(TRANSACTIONS)]
+            block = chain.mine(txs=txs, outputs=outputs)
+            funding.append((block.txs[0].txid, regtest.subsidy(height) // TRANSACTIONS))
+            file.write(regtest.record(block.raw))
+    return chain.tip.height
+
+
+def download(binary):
+    """A chain from a second daemon that serves it, and the same chain from a file."""
     with tempfile.TemporaryDirectory(prefix='blockpub-bench-') as directory:
+        here = Path(directory)
+        count = write_chain(here / 'chain.dat')
+        raws = blocks_of(here / 'chain.dat')
+        size = sum(map(len, raws))
+        port = free_port()
         begin = time.perf_counter()
-        daemon = start(binary, directory, peer)
-        wait_for_height(daemon, len(blocks))
+        server = Daemon(binary, here / 'server', ['-connect=0', '-listen=1', f'-bind=127.0.0.1:{port}',
+                                                  f'-loadblock={here / "chain.dat"}'])
+        wait_for_height(server, count)
+        imported = time.perf_counter() - begin
+        begin = time.perf_counter()
+        daemon = Daemon(binary, here / 'follower', [f'-connect=127.0.0.1:{port}'])
+        in_flight = memory = 0
+        while daemon.call('getblockcount')['result'] < count:
+            in_flight = max([in_flight, *(len(peer['inflight']) for peer in daemon.call('getpeerinfo')['result'])])
+            memory = max(memory, anonymous_memory(daemon.process.pid))
+            time.sleep(0.02)
         seconds = time.perf_counter() - begin
         daemon.stop()
-    peer.stop()
+        server.stop()
     plain = loopback_seconds(raws)
-    print(f'{len(blocks)} blocks, {size / 1e6:.0f} MB from a peer: {len(blocks) / seconds:.0f} blocks/s, '
-          f'{size / seconds / 1e6:.0f} MB/s, the start of the daemon included; loopback alone {size / plain / 1e6:.0f} MB/s')
-    print(json.dumps({'bench': 'p2p_download', 'blocks': len(blocks), 'blocks_s': round(len(blocks) / seconds, 1),
+    print(f'{count} blocks, {size / 1e6:.0f} MB from a peer: {count / seconds:.0f} blocks/s, {size / seconds / 1e6:.0f} MB/s, '
+          f'the start of the daemon included; at most {in_flight} blocks in flight, {memory / 1e6:.0f} MB of memory; '
+          f'from a file {size / imported / 1e6:.0f} MB/s, loopback alone {size / plain / 1e6:.0f} MB/s')
+    print(json.dumps({'bench': 'p2p_download', 'blocks': count, 'bytes': size, 'blocks_s': round(count / seconds, 1),
                       'mb_s': round(size / seconds / 1e6, 1), 'loopback_mb_s': round(size / plain / 1e6, 1),
-                      'ratio': round(plain / seconds, 4)}))
+                      'import_mb_s': round(size / imported / 1e6, 1), 'ratio': round(plain / seconds, 4),
+                      'ratio_import': round(imported / seconds, 3), 'in_flight': in_flight, 'memory_mb': round(memory / 1e6)}))
+
+
+def anonymous_memory(pid):
+    for line in Path(f'/proc/{pid}/status').read_text(encoding='ascii').splitlines():
+        if line.startswith('RssAnon:'):
+            return int(line.split()[1]) * 1024
+    sys.exit('no RssAnon')
 
 
 def latencies(binary, compact):
@@ -150,10 +178,9 @@ def announcements(binary):
 
 
 def main():
-    if len(sys.argv) not in (2, 3):
+    if len(sys.argv) != 2:
         sys.exit(__doc__)
-    file = sys.argv[2] if len(sys.argv) == 3 else Path(os.environ['BLOCKPUB_SHARED']) / 'vectors/big/bootstrap.dat'
-    download(sys.argv[1], file)
+    download(sys.argv[1])
     announcements(sys.argv[1])
 
 

@@ -69,8 +69,9 @@ def row_of(line):
     if bench == 'import':
         return Row('import of vectors/big', f'{line["import_mb_s"]:.0f} MB/s, {times(line["ratio"])} a copy with fsync')
     if bench == 'p2p_download':
-        return Row(f'{line["blocks"]:,} blocks from a peer', f'{line["blocks_s"]:.0f} blocks/s, {line["mb_s"]:.0f} MB/s '
-                   f'({times(line["ratio"])} loopback alone)')
+        return Row(f'{line["blocks"]:,} blocks, {line["bytes"] / 1e6:.0f} MB, from a second blockpubd',
+                   f'{line["blocks_s"]:.0f} blocks/s, {line["mb_s"]:.0f} MB/s, {times(line["ratio_import"])} from a file, '
+                   f'{times(line["ratio"])} loopback alone, {line["in_flight"]} in flight, {line["memory_mb"]} MB')
     if bench == 'p2p_latency':
         how = 'sent as a compact block' if line['compact'] else 'announced by its header'
         return Row(f'a block of {line["bytes"] / 1e6:.1f} MB, {how}, to rawblock',
@@ -203,7 +204,7 @@ def main():
         'submit': [submit, [*submit, f'--coins={options.coins}'], [*submit, '--growth']],
         'import': [[programs / 'bench_import', file]],
         'headers': [[programs / 'bench_headers']],
-        'p2p': [['/usr/bin/python3', HERE / 'p2p_bench.py', options.build / 'blockpubd', file]],
+        'p2p': [['/usr/bin/python3', HERE / 'p2p_bench.py', options.build / 'blockpubd']],
         'fanout': [[programs / 'bench_fanout']],
         'cache': [[programs / 'bench_cache']],
         'readers': [[programs / 'bench_readers', file]],

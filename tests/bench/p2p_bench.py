@@ -87,6 +87,8 @@ def download(binary):
     """A chain from a second daemon that serves it, and the same chain from a file."""
     with tempfile.TemporaryDirectory(prefix='blockpub-bench-') as directory:
         here = Path(directory)
+        for name in ('server', 'follower'):
+            (here / name).mkdir()
         count = write_chain(here / 'chain.dat')
         raws = blocks_of(here / 'chain.dat')
         size = sum(map(len, raws))

@@ -455,6 +455,22 @@ class Limits(ServingTest):
         for peer in (*old, guest):
             self.assertEqual(peer.headers([GENESIS]), [blocks[1].raw[:80]])
 
+    def test_a_crowd_pushes_out_none_who_are_shaking_hands(self):
+        daemon, _, blocks = self.filled(1, '-maxconnections=4')
+        crowd = [self.client(daemon, source=f'127.7.0.{i + 1}') for i in range(2)]
+        slow = [self.client(daemon, source=f'127.{i}.0.1', shake_hands=False) for i in (8, 9)]
+        for peer in slow:
+            peer.send('version', version_payload(0, 0, nonce=7))
+            for name in ('version', 'verack'):
+                peer.expect(name)
+        for i in range(20):
+            crowd.append(self.client(daemon, source=f'127.7.1.{i + 1}'))
+            crowd.pop(1).wait_end()
+        for peer in slow:
+            peer.send('verack')
+            self.assertEqual(peer.headers([GENESIS]), [blocks[1].raw[:80]])
+        crowd[0].synchronize()
+
     def test_who_has_noban_has_a_place(self):
         daemon, _, blocks = self.filled(1, '-maxconnections=2', '-whitelist=noban@127.9.0.0/16')
         stranger = self.client(daemon, source='127.1.0.1')

@@ -31,7 +31,9 @@ bool BlockDownloads::may_ask(const Peer& peer, const BlockHash& hash, bool idle_
     if (pauses(peer, hash, now)) return false;
     const auto asked = asked_of_.find(hash);
     if (asked == asked_of_.end()) return true;
-    return idle_peer && asked->second.peers == 1 && now - asked->second.since >= limits_.second_peer;
+    // At the tip somebody waits for each block.
+    const auto patience = asked_of_.size() <= limits_.few ? limits_.second_peer_of_few : limits_.second_peer;
+    return idle_peer && asked->second.peers == 1 && now - asked->second.since >= patience;
 }
 
 std::vector<BlockHash> BlockDownloads::ask(PeerNumber number, Time now) {

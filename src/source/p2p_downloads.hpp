@@ -32,9 +32,13 @@ class BlockDownloads {
         std::size_t most_in_flight = 128;  ///< however small
         std::size_t bytes_in_flight = std::size_t{16} << 20;  ///< of one peer, as far as sizes can be guessed
         std::size_t bytes_delivered = std::size_t{32}
-                                      << 20;            ///< with the chain thread; beyond, none is asked for
-        std::chrono::milliseconds second_peer{10'000};  ///< after which an idle peer is asked as well
-        std::chrono::milliseconds lacking{5'000};       ///< the first pause after a peer did not have a block
+                                      << 20;  ///< with the chain thread; beyond, none is asked for
+        /// After so long an idle peer is asked as well; sooner where no more than `few` blocks are waited
+        /// for.
+        std::chrono::milliseconds second_peer{10'000};
+        std::chrono::milliseconds second_peer_of_few{2'000};
+        std::size_t few = 3;
+        std::chrono::milliseconds lacking{5'000};  ///< the first pause after a peer did not have a block
         std::chrono::milliseconds lacking_longest{600'000};
     };
     explicit BlockDownloads(const Limits& limits) : limits_(limits) {}

@@ -36,7 +36,9 @@ constexpr BlockDownloads::Limits kSmall{.least_in_flight = 4,
                                         .most_in_flight = 8,
                                         .bytes_in_flight = 8000,
                                         .bytes_delivered = 10'000,
-                                        .second_peer = 10s};
+                                        .second_peer = 10s,
+                                        .second_peer_of_few = 2s,
+                                        .few = 2};
 
 }  // namespace
 
@@ -156,10 +158,10 @@ TEST_CASE("a peer that leaves gives back what it was asked for") {
 
 TEST_CASE("an idle peer is asked for what another has kept for too long, and one alone") {
     BlockDownloads downloads(kSmall);
-    for (const std::uint32_t peer : {0U, 1U, 2U}) downloads.offer(peer, missing(1, 2));
+    for (const std::uint32_t peer : {0U, 1U, 2U}) downloads.offer(peer, missing(1, 3));
     static_cast<void>(downloads.ask(0, kStart));
     CHECK(downloads.ask(1, kStart + 9s).empty());
-    CHECK(downloads.ask(1, kStart + 10s).size() == 2);
+    CHECK(downloads.ask(1, kStart + 10s).size() == 3);
     CHECK(downloads.ask(2, kStart + 60s).empty());
     // Whoever is first; the other's comes too late, and is no offence.
     CHECK(downloads.receive(1, hash_of(1), 100, kStart + 11s));
@@ -167,6 +169,15 @@ TEST_CASE("an idle peer is asked for what another has kept for too long, and one
     CHECK(downloads.receive(0, hash_of(1), 100, kStart + 12s));
     downloads.settle(hash_of(1));
     CHECK(downloads.bytes_delivered() == 0);
+}
+
+TEST_CASE("where few blocks are waited for an idle peer is asked sooner") {
+    BlockDownloads downloads(kSmall);
+    for (const std::uint32_t peer : {0U, 1U, 2U}) downloads.offer(peer, missing(1, 2));
+    CHECK(downloads.ask(0, kStart).size() == 2);
+    CHECK(downloads.ask(1, kStart + 1999ms).empty());
+    CHECK(downloads.ask(1, kStart + 2s).size() == 2);
+    CHECK(downloads.ask(2, kStart + 60s).empty());
 }
 
 TEST_CASE("a list that is older than a block does not make it be asked for again") {

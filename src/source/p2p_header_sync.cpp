@@ -144,7 +144,8 @@ Result<void> HeaderSync::process(Message message, Time now) {
     if (auto checked = check_alone(headers); !checked) return checked;
     const bool more = headers.size() == kMaxHeaders;
     // A block that was announced meanwhile: the answer to getheaders is still to come.
-    if (presync_ && !presync_->continues(headers.front()) && asked_before_) return headers_beside();
+    if (presync_ && asked_before_ && (unchecked_ || !presync_->continues(headers.front())))
+        return headers_beside();
     if (presync_) return go_through_presync(headers, more, now);
     if (!asked_since_) more_ = more;
     hand_in(std::make_shared<std::vector<BlockHeader>>(std::move(headers)), false);

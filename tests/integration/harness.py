@@ -382,7 +382,7 @@ class Subscriber:
     """A SUB socket whose messages are kept in the order of arrival."""
 
     def __init__(self, endpoint, topics=(b'',), receive_hwm=0, limit=20):
-        self.frames, self.malformed = [], []
+        self.frames, self.malformed, self.topics = [], [], topics
         self.changed, self.running = threading.Condition(), True
         self.context = zmq.Context()
         self.socket = self.context.socket(zmq.SUB)
@@ -442,16 +442,25 @@ class Subscriber:
             return out
 
     def synchronize(self, daemon, chain):
-        """The barrier before a test: mines on `chain` until a block's messages arrive, then forgets them.
+        """As synchronize_by, with blocks that are mined on `chain` and submitted."""
+        def mine():
+            block = chain.mine()
+            daemon.submit(block)
+            return block
+        return self.synchronize_by(mine)
+
+    def synchronize_by(self, mine):
+        """The barrier before a test: calls `mine` for new tips until the messages of one arrive, then forgets them.
 
         A subscription is in force when something comes through it; nothing else says so.
         Returns the counters that come next, by topic."""
         end = time.monotonic() + seconds(30)
         while True:
-            block = chain.mine()
-            daemon.submit(block)
+            block = mine()
+            last = [frame for frame in regtest.connect_frames(block) + regtest.tip_frames(block)
+                    if frame[0].startswith(tuple(self.topics))][-1]
             try:
-                self.wait_for(lambda frames: ends_block(frames, block), 0.5)
+                self.wait_for(lambda frames: last in without_counters(frames), 0.5)
                 break
             except AssertionError:
                 if time.monotonic() > end:

@@ -25,6 +25,18 @@ class P2pTest(IntegrationTest):
     def wait_tip(self, node, block, limit=30):
         wait_until(lambda: node.rpc('getbestblockhash') == block.hash, limit, f'the tip at height {block.height}')
 
+    def listener(self, node, chain, *peers, **kwargs):
+        """A subscriber that is heard; new blocks of `chain`, which the peers announce, tell so."""
+        def mine():
+            block = chain.mine()
+            for peer in peers:
+                peer.announce(block)
+            self.wait_tip(node, block)
+            return block
+        stream = self.subscriber(node.endpoint, **kwargs)
+        stream.synchronize_by(mine)
+        return stream
+
     def wait_log(self, node, *texts, limit=30):
         def line():
             return next((row for row in node.console().splitlines() if all(text in row for text in texts)), None)
@@ -39,17 +51,7 @@ class Following(P2pTest):
         peer = self.peer(blocks)
         node = self.follow(peer)
         self.wait_tip(node, blocks[-1])
-        stream = self.subscriber(node.endpoint)
-        while True:  # A subscription is in force when something comes through it.
-            block = chain.mine()
-            peer.announce(block)
-            try:
-                stream.wait_for(lambda frames: harness.ends_block(frames, block), 1)
-                break
-            except AssertionError:
-                self.wait_tip(node, block)
-        stream.take()
-
+        stream = self.listener(node, chain, peer)
         live = [chain.mine() for _ in range(3)]
         peer.announce(live[0])
         self.wait_tip(node, live[0])
@@ -200,10 +202,7 @@ class Transactions(AtTip):
         class ByTxid(FakePeer):
             by_wtxid = False
         node, chain, (one, other), coins = self.funded(FakePeer, ByTxid)
-        stream = self.subscriber(node.endpoint)
-        one.announce(chain.mine())
-        stream.wait_for(lambda frames: harness.ends_block(frames, chain.tip))
-        stream.take()
+        stream = self.listener(node, chain, one)
         txs = [pay([coin], 50 * COIN - 1000, witness=[[b'w' * (i + 1)]]) for i, coin in enumerate(coins[:5])]
         one.announce_transactions(txs)
         self.wait_mempool(node, txs)
@@ -271,7 +270,7 @@ class Transactions(AtTip):
 
     def test_replacement_expiry_and_size_limit_tell_of_removals(self):
         node, chain, (peer,), coins = self.funded(args=['-mempoolexpiry=2'])
-        stream = self.subscriber(node.endpoint, topics=(b'sequence',))
+        stream = self.listener(node, chain, peer, topics=(b'sequence',))
         first = pay([coins[0]], 50 * COIN - 1000)
         peer.announce_transactions([first])
         self.wait_mempool(node, [first])
@@ -308,8 +307,8 @@ class Transactions(AtTip):
         self.assertEqual((inside, number), (set(now['txids']), now['mempool_sequence']))
 
     def test_a_full_mempool_lets_go_of_the_cheapest_and_says_what_it_asks_for(self):
-        node, _, (peer,), coins = self.funded(args=['-maxmempool=5'])
-        stream = self.subscriber(node.endpoint, topics=(b'hashtx', b'rawtx', b'sequence'))
+        node, chain, (peer,), coins = self.funded(args=['-maxmempool=5'])
+        stream = self.listener(node, chain, peer, topics=(b'hashtx', b'rawtx', b'sequence'))
         before = node.resident_bytes()
         txs = [pay([coin], 50 * COIN - 200_000 - 20_000 * i, witness=[[b'w' * 390_000]]) for i, coin in enumerate(coins[:20])]
         for tx in txs:
@@ -336,8 +335,8 @@ class Transactions(AtTip):
         wait_until(lambda: peer.told_fee_filters()[-1] == round(float(info['mempoolminfee']) * COIN), 30, 'the new fee filter')
 
     def test_what_has_left_the_mempool_may_come_again(self):
-        node, _, (peer,), coins = self.funded(args=['-mempoolexpiry=1'])
-        stream = self.subscriber(node.endpoint, topics=(b'hashtx', b'rawtx', b'sequence'))
+        node, chain, (peer,), coins = self.funded(args=['-mempoolexpiry=1'])
+        stream = self.listener(node, chain, peer, topics=(b'hashtx', b'rawtx', b'sequence'))
         first = pay([coins[0]], 50 * COIN - 1000)
         better = pay([coins[0]], 50 * COIN - 10_000)
         late = pay([coins[1]], 50 * COIN - 1000)
@@ -424,7 +423,7 @@ class Transactions(AtTip):
             def is_valid(self, raw):
                 return False
         node, chain, (peer,), coins = self.funded(Refuses)
-        stream = self.subscriber(node.endpoint, topics=(b'rawtx',))
+        stream = self.listener(node, chain, peer, topics=(b'rawtx',))
         tx = pay([coins[0]], 50 * COIN - 1000)
         self.assertEqual(node.rpc('sendrawtransaction', tx.raw.hex(), 0), tx.txid)
         # It has been asked for it, twice, and has it not.
@@ -497,7 +496,7 @@ class CompactBlocks(AtTip):
     def test_a_block_is_put_together_from_the_mempool(self):
         node, chain, (peer,), coins, txs = self.at_tip()
         wait_until(lambda: node.rpc('getpeerinfo')[0]['bip152_hb_to'], 10, 'the row')
-        stream = self.subscriber(node.endpoint, topics=(b'rawblock',))
+        stream = self.listener(node, chain, peer, topics=(b'rawblock',))
         given = len(peer.blocks_given)
         peer.announce_compact(chain.mine(txs=txs[:4]))
         self.wait_tip(node, chain.tip)

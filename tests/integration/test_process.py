@@ -227,9 +227,7 @@ class Debug(IntegrationTest):
     def test_each_subject_has_something_to_say(self):
         daemon = self.daemon('-debug=http', '-debug=rpc', '-debug=validation', '-debug=coindb', '-debug=bus', '-debug=net',
                              '-debug=tor')
-        stream = self.subscriber(daemon.endpoint)
-        daemon.submit(self.chain().mine())
-        stream.wait_count(1)
+        self.subscriber(daemon.endpoint).synchronize(daemon, self.chain())
         log = daemon.debug_log()
         for text in ('[http] 127.0.0.1:', 'POST /', '[rpc] method=submitblock', '[store] commit of ', '[bus] released events 1 to 1',
                      f'[net] {daemon.endpoint}: 1 connected',

@@ -40,7 +40,7 @@ const SeatedPeer& first_of_largest(const std::vector<SeatedPeer>& peers, const S
 }
 
 /// Of `count` peers that came one after another: how many are settled.
-std::size_t settled_of(std::size_t count, bool privileged) {
+std::ptrdiff_t settled_of(std::ptrdiff_t count, bool privileged) {
     return privileged ? 0 : (count + 1) / 2;
 }
 
@@ -51,20 +51,16 @@ std::optional<std::uint32_t> peer_to_evict(std::vector<SeatedPeer> peers, const 
     std::erase_if(peers, [](const SeatedPeer& peer) { return peer.safe; });
     std::ranges::sort(peers, {}, [](const SeatedPeer& peer) { return std::pair(peer.ready, peer.number); });
     const auto ready = std::ranges::find(peers, true, &SeatedPeer::ready);
-    const std::vector<SeatedPeer> slow(peers.begin(), ready);
-    std::vector<SeatedPeer> unsettled(ready, peers.end());
-    unsettled.erase(unsettled.begin(), unsettled.begin() + static_cast<std::ptrdiff_t>(
-                                                               settled_of(unsettled.size(), privileged)));
-    std::ranges::reverse(unsettled);
-    if (slow.empty()) {
-        if (unsettled.empty()) return std::nullopt;
-        return first_of_largest(unsettled, network_sizes(unsettled, newcomer)).number;
-    }
     const Sizes sizes = network_sizes(peers, newcomer);
-    const SeatedPeer& slowest = first_of_largest(slow, sizes);
+    const std::vector<SeatedPeer> slow(peers.begin(), ready);
+    std::vector<SeatedPeer> unsettled(ready + settled_of(peers.end() - ready, privileged), peers.end());
+    std::ranges::reverse(unsettled);
+    const std::vector<SeatedPeer>& candidates = slow.empty() ? unsettled : slow;
+    if (candidates.empty()) return std::nullopt;
+    const SeatedPeer& candidate = first_of_largest(candidates, sizes);
     const NetworkGroup own = network_group(newcomer);
-    if (privileged || sizes.at(network_group(slowest.address)) >= sizes.at(own)) return slowest.number;
-    // A network that has more places than any of the slow ones' takes them from itself.
+    if (privileged || sizes.at(network_group(candidate.address)) >= sizes.at(own)) return candidate.number;
+    // A network that has more places than any of theirs takes them from itself.
     const auto of_own =
         std::ranges::find(unsettled, own, [](const SeatedPeer& peer) { return network_group(peer.address); });
     if (of_own == unsettled.end()) return std::nullopt;

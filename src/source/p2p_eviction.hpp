@@ -20,11 +20,11 @@ struct SeatedPeer {
 /// Who has to go for a newcomer when all places are taken. Nothing: nobody, the newcomer is refused.
 ///
 /// Who has not shaken hands goes first; of several whoever has taken the longest. Else the half of the peers
-/// that has been here the longer stays, and of the others the last that came goes. In both cases the peers of
-/// that network go first that has the most of them, the newcomer counted: who wants all places needs many
-/// networks. So a newcomer whose network has more places than that of any who has not shaken hands takes the
-/// place of the last that came of its own, if that one is not settled, or is refused. `privileged`: the
-/// operator has named the newcomer, and any that is not safe makes room for it.
+/// that has been here the longer stays, and of the others the last that came goes. Of both, the peers of that
+/// network go first that has the most places, the newcomer counted: who wants all places needs many networks.
+/// So a newcomer whose network has more places than any of theirs takes the place of the last of its own that
+/// is not settled, or is refused. `privileged`: the operator has named the newcomer, and any that is not safe
+/// makes room for it.
 [[nodiscard]] std::optional<std::uint32_t> peer_to_evict(std::vector<SeatedPeer> peers,
                                                          const IpAddress& newcomer, bool privileged);
 

@@ -70,8 +70,11 @@ TEST_CASE("of those that are not settled the largest network gives up a place") 
     Seats seats;
     for (const char* settled : {"8.8.0.1", "8.8.0.2", "8.8.0.3", "8.8.0.4", "8.8.0.5"}) seats.ready(settled);
     seats.ready("1.1.0.1").ready("1.1.255.255").ready("1.2.0.1").ready("3.3.3.3");
-    // 6 and 7 share a network, 8 does not; the settled are not counted.
+    // 6 and 7 share a network, 8 does not; the settled do not go, however many of a network they are.
     CHECK(seats.evicts() == 7);
+    // Nor do they make room for more of their own.
+    CHECK(seats.evicts(false, "8.8.0.6") == kNobody);
+    CHECK(seats.evicts(true, "8.8.0.6") == 5);
     // The newcomer is one of its network.
     CHECK(seats.evicts(false, "1.2.0.2") == 8);
     CHECK(seats.evicts(false, "3.3.0.1") == 9);

@@ -182,13 +182,12 @@ void Follower::show_board(Time now) {
     board_.show(std::move(rows), totals);
 }
 
-Peer* Follower::find(std::uint32_t number, std::uint64_t session) {
-    const auto found = std::ranges::find(peers_, number, &Peer::number);
-    if (found == peers_.end()) return nullptr;
-    return (*found)->session_number() == session ? found->get() : nullptr;
+Peer* Follower::find(std::uint32_t number, std::uint64_t session) const {
+    Peer* const peer = find(number);
+    return peer != nullptr && peer->session_number() == session ? peer : nullptr;
 }
 
-Peer* Follower::find(std::uint32_t number) {
+Peer* Follower::find(std::uint32_t number) const {
     const auto found = std::ranges::find(peers_, number, &Peer::number);
     return found == peers_.end() ? nullptr : found->get();
 }

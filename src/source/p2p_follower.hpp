@@ -138,8 +138,8 @@ class Follower final : private PeerHost, private TransactionFeedHost {
     void show_board(Time now);
     void tick_relay(const ChainStatus& status, Time now);
     void update_pauses();
-    [[nodiscard]] Peer* find(std::uint32_t number, std::uint64_t session);
-    [[nodiscard]] Peer* find(std::uint32_t number);
+    [[nodiscard]] Peer* find(std::uint32_t number, std::uint64_t session) const;
+    [[nodiscard]] Peer* find(std::uint32_t number) const;
     [[nodiscard]] std::uint64_t best_height_of_peers() const;
     [[nodiscard]] std::size_t ready_peers() const;
 

@@ -94,8 +94,8 @@ void Follower::send_inventory(std::uint32_t number, std::string_view message,
 }
 
 bool Follower::by_wtxid(std::uint32_t number) const {
-    const auto found = std::ranges::find(peers_, number, &Peer::number);
-    return found != peers_.end() && (*found)->by_wtxid();
+    const Peer* const peer = find(number);
+    return peer != nullptr && peer->by_wtxid();
 }
 
 void Follower::send_transaction(std::uint32_t number, const SharedBytes& raw) {
@@ -103,8 +103,8 @@ void Follower::send_transaction(std::uint32_t number, const SharedBytes& raw) {
 }
 
 std::size_t Follower::unsent(std::uint32_t number) const {
-    const auto found = std::ranges::find(peers_, number, &Peer::number);
-    return found != peers_.end() && (*found)->ready() ? (*found)->unsent() : 0;
+    const Peer* const peer = find(number);
+    return peer != nullptr && peer->ready() ? peer->unsent() : 0;
 }
 
 void Follower::drop_peer(std::uint32_t number, const std::string& reason) {

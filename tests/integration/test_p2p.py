@@ -631,6 +631,25 @@ class CompactBlocks(AtTip):
         self.wait_tip(node, block)
         self.wait_log(node, f'Peer 127.0.0.1:{keeps.port}: ', 'stalled: it was asked for')
 
+    def test_a_block_that_a_node_says_it_lacks_is_not_asked_for_with_each_compact_block(self):
+        class Lacks(FakePeer):
+            def give_block_transactions(self, connection, block, places):
+                connection.sendall(message('notfound', fake_peer.inventory_payload(fake_peer.BLOCK, [block.digest])))
+        node, chain, (lacks, other), coins, txs = self.at_tip(Lacks, FakePeer)
+        block = chain.mine(txs=[*txs, pay([coins[11]], 50 * COIN - 1000)])
+        lacks.announce_compact(block)
+        self.wait_log(node, f'Peer 127.0.0.1:{lacks.port}: does not have block {block.hash}')
+        for i in range(10):
+            lacks.announce_compact(block)
+            lacks.broadcast(message('ping', bytes(8)))
+            wait_until(lambda: lacks.received.count('pong') > i, 20, 'the answer')
+        other.announce(block)
+        self.wait_tip(node, block)
+        # All that the first said has been dealt with by then.
+        lacks.announce(chain.mine())
+        self.wait_tip(node, chain.tip)
+        self.assertEqual(len(lacks.places_asked_for), 1)
+
     def test_an_answer_of_the_wrong_length(self):
         class GivesTooMuch(FakePeer):
             def give_block_transactions(self, connection, block, places):

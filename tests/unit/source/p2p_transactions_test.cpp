@@ -37,6 +37,7 @@ class RecordingPeers final : public TransactionFeedHost {
     void send_inventory(std::uint32_t peer, std::string_view message,
                         const std::vector<InventoryItem>& items) override {
         for (const InventoryItem& item : items) said[{peer, std::string(message)}].push_back(item);
+        ++messages;
     }
     void send_transaction(std::uint32_t peer, const SharedBytes& raw) override {
         sent[peer].push_back(raw);
@@ -55,6 +56,7 @@ class RecordingPeers final : public TransactionFeedHost {
     }
 
     std::map<std::pair<std::uint32_t, std::string>, std::vector<InventoryItem>> said;
+    std::size_t messages = 0;  ///< of inventory
     std::map<std::uint32_t, std::vector<SharedBytes>> sent;
     std::map<std::uint32_t, std::size_t> unsent_bytes;
     std::map<std::uint32_t, std::string> dropped;
@@ -169,7 +171,9 @@ TEST_CASE("what the peer that was asked does not have is asked of the next") {
     relay.feed.announced(kAlice, {by_wtxid(one), by_wtxid(two)});
     relay.feed.announced(kBob, {by_wtxid(one), by_wtxid(two)});
     CHECK(relay.host.take(kAlice, "getdata").size() == 2);
+    const std::size_t messages = relay.host.messages;
     relay.feed.lacking(kAlice, {by_wtxid(one), by_wtxid(two)});
+    CHECK(relay.host.messages == messages + 1);  // asked for together
     CHECK(relay.host.take(kBob, "getdata") == std::vector{by_wtxid(one), by_wtxid(two)});
     relay.feed.lacking(kBob, {by_wtxid(one)});
     relay.feed.peer_lost(kBob);

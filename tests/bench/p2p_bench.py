@@ -22,6 +22,7 @@ import zmq
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / 'integration'))
 import fake_peer  # noqa: E402
+import harness  # noqa: E402
 import regtest  # noqa: E402
 from submit_bench import CLOCK, Daemon, blocks_of, free_port  # noqa: E402
 
@@ -103,7 +104,7 @@ def download(binary):
         in_flight = memory = 0
         while daemon.call('getblockcount')['result'] < count:
             in_flight = max([in_flight, *(len(peer['inflight']) for peer in daemon.call('getpeerinfo')['result'])])
-            memory = max(memory, anonymous_memory(daemon.process.pid))
+            memory = max(memory, harness.resident_bytes(daemon.process.pid))
             time.sleep(0.02)
         seconds = time.perf_counter() - begin
         daemon.stop()
@@ -116,13 +117,6 @@ def download(binary):
                       'mb_s': round(size / seconds / 1e6, 1), 'loopback_mb_s': round(size / plain / 1e6, 1),
                       'import_mb_s': round(size / imported / 1e6, 1), 'ratio': round(plain / seconds, 4),
                       'ratio_import': round(imported / seconds, 3), 'in_flight': in_flight, 'memory_mb': round(memory / 1e6)}))
-
-
-def anonymous_memory(pid):
-    for line in Path(f'/proc/{pid}/status').read_text(encoding='ascii').splitlines():
-        if line.startswith('RssAnon:'):
-            return int(line.split()[1]) * 1024
-    sys.exit('no RssAnon')
 
 
 def latencies(binary, compact):

@@ -187,6 +187,15 @@ def post_request(cookie, body, extra_headers='', path='/'):
             f'Content-Type: application/json\r\nContent-Length: {len(body)}\r\n{extra_headers}\r\n').encode() + body
 
 
+def resident_bytes(pid):
+    """Anonymous memory of a process: the pages of mapped files are the page cache's."""
+    with open(f'/proc/{pid}/status', encoding='ascii') as file:
+        for line in file:
+            if line.startswith('RssAnon:'):
+                return int(line.split()[1]) * 1024
+    raise AssertionError('no RssAnon')
+
+
 class Daemon:
     """A blockpubd on its own directory and ports. Survives stop and start again, with the same ones."""
 
@@ -361,12 +370,7 @@ class Daemon:
         return len(os.listdir(f'/proc/{self.pid}/fd'))
 
     def resident_bytes(self):
-        """Anonymous memory: the pages of mapped files are the page cache's."""
-        with open(f'/proc/{self.pid}/status', encoding='ascii') as file:
-            for line in file:
-                if line.startswith('RssAnon:'):
-                    return int(line.split()[1]) * 1024
-        raise AssertionError('no RssAnon')
+        return resident_bytes(self.pid)
 
 
 class Frame(tuple):

@@ -4,6 +4,7 @@
 #include "base/check.hpp"
 #include "base/endian.hpp"
 #include "primitives/block.hpp"
+#include "support/coin_options.hpp"
 
 #include <doctest/doctest.h>
 #include <zmq.h>
@@ -34,11 +35,8 @@ StoreOptions store_options(const std::filesystem::path& directory, LineLogger& l
 
 CoinStoreOptions coin_options(const std::filesystem::path& directory, std::uint64_t budget,
                               LineLogger& logger, FlushFaults& faults) {
-    CoinStoreOptions options;
-    options.directory = directory;
-    options.map_bytes = std::uint64_t{1} << 30;
+    CoinStoreOptions options = test::coin_options(directory);
     options.budget_bytes = budget;
-    options.min_free_disk = 0;
     options.retry_first = std::chrono::milliseconds(5);
     options.retry_longest = std::chrono::milliseconds(20);
     options.logger = &logger;

@@ -3,9 +3,7 @@
 
 #include "primitives/chain_params.hpp"
 #include "primitives/header.hpp"
-#include "primitives/work.hpp"
-
-#include <blockpub/hash.hpp>
+#include "support/block_builder.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -21,12 +19,11 @@ namespace blockpub::test {
     std::vector<BlockHeader> headers;
     headers.reserve(count);
     BlockHeader header = parent != nullptr ? *parent : BlockHeader::decode(params.genesis);
-    BlockHash previous = header.hash();
     for (std::size_t i = 0; i < count; ++i) {
-        header.previous = previous;
+        header.previous = header.hash();
         header.time += 1 + salt;
         header.nonce = 0;
-        while (!meets_proof_of_work(previous = header.hash(), header.bits, params.pow_limit)) ++header.nonce;
+        mine_header(header, params.pow_limit);
         headers.push_back(header);
     }
     return headers;

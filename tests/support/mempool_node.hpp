@@ -3,6 +3,7 @@
 
 #include "chain/coins_ledger.hpp"
 #include "chain/mempool_service.hpp"
+#include "support/coin_options.hpp"
 #include "support/regtest_chain.hpp"
 
 #include <memory>
@@ -17,7 +18,7 @@ namespace blockpub::test {
 class MempoolNode {
  public:
     explicit MempoolNode(MempoolOptions options = nonstandard()) {
-        coins = must(CoinStore::open(coin_options()));
+        coins = must(CoinStore::open(coin_options(directory_.path())));
         ledger = std::make_unique<CoinsLedger>(chain_params(ChainKind::regtest), *coins);
         auto chain_options = RegtestChain::default_options();
         chain_options.chain.coins = ledger.get();
@@ -93,13 +94,6 @@ class MempoolNode {
     std::vector<BuiltBlock> blocks;  ///< the branch that was mined, oldest first
 
  private:
-    [[nodiscard]] CoinStoreOptions coin_options() const {
-        CoinStoreOptions options;
-        options.directory = directory_.path();
-        options.map_bytes = std::uint64_t{1} << 30;
-        options.min_free_disk = 0;
-        return options;
-    }
     TemporaryDirectory directory_;
 };
 

@@ -6,6 +6,7 @@
 #include "chain/stored_block.hpp"
 #include "fake_coins.hpp"
 #include "store/coin_store.hpp"
+#include "support/coin_options.hpp"
 #include "support/desk_calls.hpp"
 #include "support/eventually.hpp"
 #include "support/regtest_chain.hpp"
@@ -59,11 +60,7 @@ std::vector<BlockHash> last_of(const std::vector<BuiltBlock>& blocks, std::size_
 
 struct CoinsOfStart {
     CoinsOfStart() {
-        CoinStoreOptions options;
-        options.directory = directory.path();
-        options.map_bytes = std::uint64_t{1} << 28;
-        options.min_free_disk = 0;
-        store = must(CoinStore::open(options));
+        store = must(CoinStore::open(coin_options(directory.path())));
         ledger.emplace(chain_params(ChainKind::regtest), *store);
     }
     TemporaryDirectory directory;

@@ -2,6 +2,7 @@
 #include "chain/coins_ahead.hpp"
 
 #include "support/block_builder.hpp"
+#include "support/coin_options.hpp"
 #include "support/temporary_directory.hpp"
 
 #include <doctest/doctest.h>
@@ -23,11 +24,7 @@ Outpoint outpoint_of(std::uint8_t number) {
 /// A store in which outpoints 1 to 9 are coins of as many satoshi, and the tip that has them.
 struct Coins {
     Coins() {
-        CoinStoreOptions options;
-        options.directory = directory.path();
-        options.map_bytes = std::uint64_t{1} << 30;
-        options.min_free_disk = 0;
-        auto opened = CoinStore::open(options);
+        auto opened = CoinStore::open(test::coin_options(directory.path()));
         REQUIRE(opened);
         store = std::move(*opened);
         std::vector<CoinChange> changes;

@@ -4,6 +4,7 @@
 #include "base/hex.hpp"
 #include "primitives/sha256.hpp"
 #include "recorded_rows.hpp"
+#include "support/coin_options.hpp"
 #include "support/regtest_chain.hpp"
 
 #include <doctest/doctest.h>
@@ -84,10 +85,7 @@ class Node {
 
  private:
     [[nodiscard]] CoinStoreOptions options() const {
-        CoinStoreOptions options;
-        options.directory = directory_.path();
-        options.map_bytes = std::uint64_t{1} << 30;
-        options.min_free_disk = 0;
+        CoinStoreOptions options = coin_options(directory_.path());
         options.budget_bytes = budget;
         return options;
     }

@@ -4,6 +4,7 @@
 #include "chain/coins_ledger.hpp"
 #include "primitives/block.hpp"
 #include "store/coin_store.hpp"
+#include "support/coin_options.hpp"
 #include "support/desk_calls.hpp"
 #include "support/regtest_chain.hpp"
 
@@ -419,10 +420,7 @@ struct CoinsBeside {
     };
     CoinsBeside() { open(); }
     void open() {
-        CoinStoreOptions options;
-        options.directory = directory.path();
-        options.map_bytes = std::uint64_t{1} << 28;
-        options.min_free_disk = 0;
+        CoinStoreOptions options = coin_options(directory.path());
         options.retry_first = std::chrono::milliseconds(1);
         options.retry_longest = std::chrono::milliseconds(5);
         options.faults = &faults;

@@ -6,6 +6,7 @@
 #include "chain/step_writer.hpp"
 #include "store/cached_reader.hpp"
 #include "store/coin_store.hpp"
+#include "support/coin_options.hpp"
 #include "support/regtest_chain.hpp"
 
 #include <doctest/doctest.h>
@@ -22,19 +23,12 @@ namespace {
 /// A regtest chain that keeps coins, and with them undo data and facts.
 struct NodeWithParts {
     NodeWithParts()
-        : coins(must(CoinStore::open(coin_options()))), ledger(chain_params(ChainKind::regtest), *coins) {
+        : coins(must(CoinStore::open(coin_options(directory.path())))), ledger(chain_params(ChainKind::regtest), *coins) {
         RegtestChain::Options options = RegtestChain::default_options();
         options.chain.coins = &ledger;
         chain.emplace(std::move(options));
     }
     ~NodeWithParts() { chain.reset(); }
-    [[nodiscard]] CoinStoreOptions coin_options() const {
-        CoinStoreOptions options;
-        options.directory = directory.path();
-        options.map_bytes = std::uint64_t{1} << 28;
-        options.min_free_disk = 0;
-        return options;
-    }
     [[nodiscard]] std::size_t parts_of(const BlockHash& hash) {
         BlockCache& cache = chain->cache();
         return std::size_t{cache.find<RawBlock>(hash) != nullptr} +

@@ -3,6 +3,7 @@
 #include "chain/coins_ledger.hpp"
 #include "query/rpc_context.hpp"
 #include "query/rpc_dispatch.hpp"
+#include "support/coin_options.hpp"
 #include "support/regtest_chain.hpp"
 
 #include <doctest/doctest.h>
@@ -45,7 +46,7 @@ class FixedMempool final : public MempoolCoinView {
 class CoinsFixture {
  public:
     CoinsFixture()
-        : coins_(must(CoinStore::open(coin_options()))),
+        : coins_(must(CoinStore::open(coin_options(directory_.path())))),
           ledger_(chain_params(ChainKind::regtest), *coins_),
           node_(node_options()) {
         context.store = &node_.store();
@@ -98,13 +99,6 @@ class CoinsFixture {
 
  private:
     static BlockHash hash_of(const json& hex) { return *BlockHash::from_display_hex(hex.get<std::string>()); }
-    [[nodiscard]] CoinStoreOptions coin_options() const {
-        CoinStoreOptions options;
-        options.directory = directory_.path();
-        options.map_bytes = std::uint64_t{1} << 30;
-        options.min_free_disk = 0;
-        return options;
-    }
     RegtestChain::Options node_options() {
         auto options = RegtestChain::default_options();
         options.chain.coins = &ledger_;

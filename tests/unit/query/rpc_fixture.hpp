@@ -7,6 +7,7 @@
 #include "query/rpc_warnings.hpp"
 #include "query/tip_waiter.hpp"
 #include "store/coin_store.hpp"
+#include "support/coin_options.hpp"
 #include "support/regtest_chain.hpp"
 #include "unit/query/reply_body.hpp"
 
@@ -68,7 +69,7 @@ class FailingReader final : public BlockReader {
 /// All methods over a real regtest chain, called without a socket.
 struct RpcFixture {
     explicit RpcFixture(const PruneOptions& prune = {})
-        : coins(must(CoinStore::open(coin_options()))),
+        : coins(must(CoinStore::open(coin_options(coin_directory.path())))),
           ledger(chain_params(ChainKind::regtest), *coins),
           node(chain_options(prune)),
           reader(node.store()),
@@ -148,13 +149,6 @@ struct RpcFixture {
                            code, message);
     }
 
-    [[nodiscard]] CoinStoreOptions coin_options() const {
-        CoinStoreOptions options;
-        options.directory = coin_directory.path();
-        options.map_bytes = std::uint64_t{1} << 28;
-        options.min_free_disk = 0;
-        return options;
-    }
     [[nodiscard]] RegtestChain::Options chain_options(const PruneOptions& prune) {
         RegtestChain::Options options = RegtestChain::default_options();
         options.chain.coins = &ledger;

@@ -4,6 +4,7 @@
 #include "base/mutex.hpp"
 #include "store/file_descriptor.hpp"
 #include "store_fixture.hpp"
+#include "support/coin_options.hpp"
 #include "support/seed.hpp"
 
 #include <doctest/doctest.h>
@@ -114,11 +115,8 @@ struct CoinStoreFixture {
     explicit CoinStoreFixture(std::uint64_t budget = std::uint64_t{64} << 20) { open(budget); }
     void open(std::uint64_t budget = std::uint64_t{64} << 20) {
         store.reset();
-        CoinStoreOptions options;
-        options.directory = directory.path();
-        options.map_bytes = std::uint64_t{1} << 30;
+        CoinStoreOptions options = test::coin_options(directory.path());
         options.budget_bytes = budget;
-        options.min_free_disk = 0;
         options.retry_first = std::chrono::milliseconds(1);
         options.retry_longest = std::chrono::milliseconds(4);
         options.faults = &faults;
@@ -224,9 +222,7 @@ TEST_CASE("coins and their tip survive a flush and a new start") {
 TEST_CASE("a flush that would leave too little free disk is refused with the numbers") {
     CoinStoreFixture f;
     f.store.reset();
-    CoinStoreOptions options;
-    options.directory = f.directory.path();
-    options.map_bytes = std::uint64_t{1} << 30;
+    CoinStoreOptions options = test::coin_options(f.directory.path());
     options.min_free_disk = std::uint64_t{1} << 60;
     f.store = test::must(CoinStore::open(options));
     const CoinChange change{.outpoint = outpoint_of(1), .coin = coin_of(1), .fresh = true};
